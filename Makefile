@@ -1,0 +1,79 @@
+# Two commands matter: `make demo` and `make test`. Each does its own set-up on a fresh Debian or Ubuntu with
+# Python 3.11 to 3.13. One set of locks (requirements/*.txt) serves these three Pythons.
+#
+# Recipes are silent and set-up speaks on stderr: stdout belongs to the command itself, because
+# `DEMO_ONCE=1 make demo` ends with one line of JSON there.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.SILENT:
+.PHONY: help setup demo test test-python test-js test-long lint bench lock clean node
+
+PY := .venv/bin/python
+
+help:
+	echo 'make demo        the whole platform on this machine, with sample photographs (PORT=8000, DEMO_IMAGES=folder)'
+	echo '                 DEMO_ONCE=1 make demo plays the loop without a person and ends with one line of JSON'
+	echo 'make test        every test but the slow ones: Python, browser and JavaScript'
+	echo 'make test-long   the slow ones'
+	echo 'make lint        linters, formatting, import rules, types, missing migrations'
+	echo 'make bench       every benchmark, one line of JSON each'
+	echo 'make setup       .venv from the locks, and the default database'
+	echo 'make lock        write requirements/*.txt anew from the .in files'
+	echo 'make clean       remove .venv and caches (never the data under var/)'
+
+setup:
+	scripts/setup.sh runtime
+	$(PY) manage.py migrate --noinput 1>&2
+
+demo:
+	scripts/setup.sh runtime
+	exec $(PY) manage.py demo
+
+test: node test-python test-js
+
+test-python:
+	scripts/setup.sh dev
+	scripts/chromium.sh
+	$(PY) -m pytest -m 'not long' $(PYTEST_ARGS)
+
+# By name, one by one: a folder as argument means different things to different versions of node.
+test-js: node
+	files=$$(find tests static hits validation -path '*/node_modules' -prune -o \
+	    \( -name '*.test.js' -o -name '*.test.mjs' \) -print | sort); \
+	if [ -n "$$files" ]; then node --test $$files; else echo 'no JavaScript tests yet'; fi
+
+node:
+	node -e 'process.exit(parseInt(process.versions.node) >= 18 ? 0 : 1)' 2>/dev/null || \
+	    { echo 'make: Node.js 18 or newer is missing (it runs the JavaScript tests): apt-get install nodejs' 1>&2; exit 1; }
+
+# pytest's exit 5 says that no test was collected, which is no failure while there is no slow test.
+test-long:
+	scripts/setup.sh dev
+	scripts/chromium.sh
+	found=0; $(PY) -m pytest -m long --collect-only -qq >/dev/null || found=$$?; \
+	if [ $$found -eq 5 ]; then echo 'no slow tests yet'; \
+	else $(PY) -m pytest -m long --timeout 1800 $(PYTEST_ARGS); fi
+
+lint:
+	scripts/setup.sh dev
+	$(PY) -m ruff check .
+	$(PY) -m ruff format --check .
+	$(PY) -c 'from importlinter.cli import lint_imports_command; lint_imports_command()'
+	$(PY) -m mypy
+	$(PY) manage.py makemigrations --check --dry-run
+
+bench:
+	scripts/setup.sh dev
+	for file in tests/benchmarks/[!_]*.py; do \
+	    [ -e "$$file" ] || { echo 'no benchmarks yet' 1>&2; break; }; \
+	    $(PY) -m "tests.benchmarks.$$(basename "$$file" .py)" --json; \
+	done
+
+lock:
+	scripts/lock.sh
+
+clean:
+	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,117 @@
+"""Read the environment, and refuse what was not expected.
+
+Every setting that a deployment may change passes through one of these functions, so that a
+typing error stops the start and names the variable instead of meaning something else.
+"""
+
+import os
+from enum import Enum
+from pathlib import Path
+from typing import TypeVar
+from urllib.parse import urlsplit
+
+E = TypeVar("E", bound=Enum)
+
+_TRUE = {"1", "true", "yes", "on"}
+_FALSE = {"0", "false", "no", "off", ""}
+
+
+class EnvError(RuntimeError):
+    """A variable holds something that cannot be used; the message names it and the mend."""
+
+
+def env_str(name: str, default: str = "") -> str:
+    """Return the variable, stripped, or ``default`` when it is unset."""
+    return os.environ.get(name, default).strip()
+
+
+def env_bool(name: str, default: bool = False) -> bool:
+    """Return a yes/no variable; anything but 1/0, true/false, yes/no, on/off is refused."""
+    raw = os.environ.get(name)
+    if raw is None:
+        return default
+    value = raw.strip().lower()
+    if value in _TRUE:
+        return True
+    if value in _FALSE:
+        return False
+    raise EnvError(f"{name}={raw!r}: use 1 or 0")
+
+
+def env_int(name: str, default: int, *, minimum: int | None = None) -> int:
+    """Return a whole number, at least ``minimum`` where one is given."""
+    raw = os.environ.get(name)
+    if raw is None or not raw.strip():
+        return default
+    try:
+        value = int(raw)
+    except ValueError:
+        raise EnvError(f"{name}={raw!r}: use a whole number") from None
+    if minimum is not None and value < minimum:
+        raise EnvError(f"{name}={value}: use {minimum} or more")
+    return value
+
+
+def env_list(name: str, default: tuple[str, ...] = ()) -> list[str]:
+    """Return a comma-separated variable as a list without empty parts."""
+    raw = os.environ.get(name)
+    if raw is None:
+        return list(default)
+    return [part.strip() for part in raw.split(",") if part.strip()]
+
+
+def env_origin(name: str, default: str) -> str:
+    """Return ``scheme://host[:port]`` without a path; anything more is refused."""
+    value = env_str(name, default).rstrip("/")
+    parts = urlsplit(value)
+    if parts.scheme not in {"http", "https"} or not parts.hostname or parts.path or parts.query:
+        raise EnvError(f"{name}={value!r}: use scheme://host or scheme://host:port, without a path")
+    return value
+
+
+def env_secret(name: str, *, fallback_file: Path) -> str:
+    """Return a secret from ``name``, else from the file that ``name_FILE`` points at, else a local one.
+
+    The local one is made once at ``fallback_file`` with mode 0600, so that the embedded default
+    needs no configuration and still has a secret of its own.
+    """
+    value = env_str(name)
+    if value:
+        return value
+    path = env_str(f"{name}_FILE")
+    if path:
+        try:
+            text = Path(path).read_text(encoding="utf-8").strip()
+        except OSError as error:
+            raise EnvError(f"{name}_FILE={path!r} cannot be read: {error.strerror}") from error
+        if not text:
+            raise EnvError(f"{name}_FILE={path!r} is empty")
+        return text
+    return _local_secret(fallback_file)
+
+
+def _local_secret(path: Path) -> str:
+    import secrets  # noqa: PLC0415 - only a first start needs it
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        # O_EXCL: two processes that start at once agree on one secret.
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        return path.read_text(encoding="utf-8").strip()
+    value = secrets.token_urlsafe(48)
+    with os.fdopen(handle, "w", encoding="utf-8") as file:
+        file.write(value)
+    return value
+
+
+def env_enum(name: str, kind: type[E], default: E) -> E:
+    """Return a member of ``kind`` by value; an unknown word is refused with the known ones."""
+    raw = os.environ.get(name)
+    if raw is None or not raw.strip():
+        return default
+    try:
+        return kind(raw.strip())
+    except ValueError:
+        known = ", ".join(str(member.value) for member in kind)
+        raise EnvError(f"{name}={raw!r}: use one of {known}") from None

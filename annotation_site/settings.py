@@ -1,0 +1,257 @@
+"""One settings file. What a deployment may change comes from the environment (see env.py)."""
+
+import os
+import sys
+import tempfile
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from annotation_site.env import env_bool, env_int, env_list, env_origin, env_secret, env_str
+from hits import registry
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+VAR_DIR = Path(env_str("DEERSTALKER_VAR", str(BASE_DIR / "var")))
+TESTING = "pytest" in sys.modules
+if TESTING:
+    # Tests write into a folder of their own, so that a run beside a demo disturbs neither.
+    VAR_DIR = Path(env_str("DEERSTALKER_TEST_DIR") or tempfile.mkdtemp(prefix="deerstalker-test-"))
+
+DEBUG = env_bool("DEBUG", False)
+SECRET_KEY = env_secret("SECRET_KEY", fallback_file=VAR_DIR / "secrets" / "django")
+USE_TZ = True
+TIME_ZONE = "UTC"
+LANGUAGE_CODE = "en"
+USE_I18N = True
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+# --- Origins: one server answers under two names, so that the HIT frame is really cross-site.
+PORT = env_int("PORT", 8000, minimum=1)
+PUBLIC_URL = env_origin("PUBLIC_URL", f"http://localhost:{PORT}")
+HIT_ORIGIN = env_origin("HIT_ORIGIN", f"http://127.0.0.1:{PORT}")
+ALLOWED_HOSTS = env_list("ALLOWED_HOSTS") or [
+    str(urlsplit(PUBLIC_URL).hostname),
+    str(urlsplit(HIT_ORIGIN).hostname),
+]
+_HTTPS = PUBLIC_URL.startswith("https://")
+CSRF_TRUSTED_ORIGINS = [PUBLIC_URL]
+CSRF_COOKIE_SECURE = SESSION_COOKIE_SECURE = _HTTPS
+SESSION_COOKIE_HTTPONLY = True
+SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
+SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if env_bool("BEHIND_PROXY") else None
+SECURE_HSTS_SECONDS = 31_536_000 if _HTTPS else 0
+SECURE_REFERRER_POLICY = "same-origin"
+
+# --- Applications
+HIT_KIND_PACKAGES = ["hits.kinds", "validation.kinds"]
+INSTALLED_APPS = [
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "whitenoise.runserver_nostatic",
+    "django.contrib.staticfiles",
+    "rest_framework",
+    "axes",
+    "csp",
+    "hits",
+    "hits.payments",
+    "hits.marketplace",
+    "validation",
+    "curation",
+    "annotation_site",
+    *registry.kind_apps(HIT_KIND_PACKAGES),
+]
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "annotation_site.middleware.OriginMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.auth.middleware.LoginRequiredMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "csp.middleware.CSPMiddleware",
+    "axes.middleware.AxesMiddleware",
+]
+ROOT_URLCONF = "annotation_site.urls"
+WSGI_APPLICATION = "annotation_site.wsgi.application"
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "annotation_site" / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+                "annotation_site.context.console",
+            ],
+        },
+    },
+]
+
+# --- Database: SQLite by default, PostgreSQL by DATABASE_URL.
+ATOMIC_REQUESTS = False
+SQLITE_OPTIONS = {
+    # IMMEDIATE: a transaction that means to write takes the lock at once instead of failing half-way.
+    "transaction_mode": "IMMEDIATE",
+    "timeout": 30,
+    # FULL: a commit survives kill -9 and power loss alike; NORMAL in WAL mode would not survive the latter.
+    "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA busy_timeout=30000;",
+}
+
+
+def _database() -> dict[str, object]:
+    url = env_str("DATABASE_URL")
+    if not url:
+        return {
+            "ENGINE": "django.db.backends.sqlite3",
+            "NAME": VAR_DIR / "deerstalker.sqlite3",
+            "OPTIONS": SQLITE_OPTIONS,
+            # A file, never memory: a live server would share one memory connection between threads.
+            "TEST": {"NAME": VAR_DIR / "test.sqlite3"},
+        }
+    parts = urlsplit(url)
+    return {
+        "ENGINE": "django.db.backends.postgresql",
+        "NAME": parts.path.lstrip("/"),
+        "USER": parts.username or "",
+        "PASSWORD": parts.password or "",
+        "HOST": parts.hostname or "",
+        "PORT": str(parts.port or ""),
+        "CONN_HEALTH_CHECKS": True,
+        "OPTIONS": {"pool": {"min_size": 1, "max_size": env_int("DATABASE_POOL", 16, minimum=1)}},
+    }
+
+
+DATABASES = {"default": _database()}
+
+# --- Signing in
+AUTHENTICATION_BACKENDS = [
+    "axes.backends.AxesStandaloneBackend",
+    "django.contrib.auth.backends.ModelBackend",
+]
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
+    {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 10}},
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+]
+LOGIN_URL = "login"
+LOGIN_REDIRECT_URL = "home"
+LOGOUT_REDIRECT_URL = "login"
+AXES_FAILURE_LIMIT = env_int("LOGIN_FAILURE_LIMIT", 8, minimum=1)
+AXES_COOLOFF_TIME = 0.25  # hours
+AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
+AXES_RESET_ON_SUCCESS = True
+AXES_LOCKOUT_TEMPLATE = "registration/locked.html"
+AXES_ENABLE_ADMIN = False
+AXES_VERBOSE = False
+if TESTING:
+    PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+
+# --- Content security: nothing inline, nothing from elsewhere. HIT views loosen frame-ancestors only.
+CONTENT_SECURITY_POLICY = {
+    "DIRECTIVES": {
+        "default-src": ["'self'"],
+        "script-src": ["'self'"],
+        "style-src": ["'self'"],
+        "img-src": ["'self'", "data:", HIT_ORIGIN],
+        "connect-src": ["'self'"],
+        "object-src": ["'none'"],
+        "base-uri": ["'none'"],
+        "form-action": ["'self'"],
+        "frame-ancestors": ["'none'"],
+    }
+}
+X_FRAME_OPTIONS = "DENY"
+
+# --- Files
+STATIC_URL = "/static/"
+STATIC_ROOT = VAR_DIR / "static"
+STATICFILES_DIRS = [BASE_DIR / "static"]
+MEDIA_ROOT = VAR_DIR / "media"
+MEDIA_URL = "/media/"
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {"BACKEND": "annotation_site.staticfiles.ModuleAwareStorage"},
+}
+if DEBUG or TESTING:
+    STORAGES["staticfiles"] = {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}
+    WHITENOISE_USE_FINDERS = True
+    WHITENOISE_AUTOREFRESH = True
+DATA_UPLOAD_MAX_MEMORY_SIZE = 2_621_440
+MAX_IMAGE_BYTES = 40 * 1024 * 1024
+MAX_IMAGE_PIXELS = 50_000_000
+
+# --- API
+REST_FRAMEWORK = {
+    "DEFAULT_AUTHENTICATION_CLASSES": ["rest_framework.authentication.SessionAuthentication"],
+    "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
+    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
+    "EXCEPTION_HANDLER": "hits.api.errors.handle",
+    "DEFAULT_THROTTLE_RATES": {"hit-draft": "120/min", "hit-submit": "30/min"},
+}
+CACHES = {"default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}}
+if env_str("REDIS_URL"):
+    CACHES = {
+        "default": {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": env_str("REDIS_URL")}
+    }
+
+# --- Marketplace: the built-in one behind the same boto3 calls, unless told otherwise.
+MTURK_ENDPOINT = env_str("MTURK_ENDPOINT", "local")
+MTURK_LIVE = env_bool("MTURK_LIVE", False)
+MTURK_INPROCESS_TRANSPORT = "hits.marketplace.transport.attach"
+MTURK_KEYS_SECRET = env_secret("MTURK_KEYS_SECRET", fallback_file=VAR_DIR / "secrets" / "mturk-keys")
+MTURK_PLATFORM_ACCESS_KEY_ID = env_str("MTURK_PLATFORM_ACCESS_KEY_ID", "AKDEERSTALKERPLATFORM")
+MARKETPLACE_FEE_SCHEDULE = env_str("MARKETPLACE_FEE_SCHEDULE", "local")
+# Where a HIT page may hand its answer over to, and who may frame it.
+HIT_SUBMIT_ORIGINS = env_list("HIT_SUBMIT_ORIGINS") or [
+    PUBLIC_URL,
+    "https://www.mturk.com",
+    "https://workersandbox.mturk.com",
+]
+HIT_FRAME_ANCESTORS = env_list("HIT_FRAME_ANCESTORS") or [
+    PUBLIC_URL,
+    "https://worker.mturk.com",
+    "https://www.mturk.com",
+    "https://workersandbox.mturk.com",
+]
+WORKER_HASH_SECRET = env_secret("WORKER_HASH_SECRET", fallback_file=VAR_DIR / "secrets" / "worker-hash")
+
+# --- Jobs: the filesystem transport needs no server; BROKER_URL names Redis or RabbitMQ when outgrown.
+_QUEUE = VAR_DIR / "queue"
+CELERY_BROKER_URL = env_str("BROKER_URL", "filesystem://")
+if CELERY_BROKER_URL == "filesystem://":
+    for _folder in ("messages", "control"):
+        (_QUEUE / _folder).mkdir(parents=True, exist_ok=True)
+    CELERY_BROKER_TRANSPORT_OPTIONS = {
+        "data_folder_in": str(_QUEUE / "messages"),
+        "data_folder_out": str(_QUEUE / "messages"),
+        "control_folder": str(_QUEUE / "control"),
+    }
+CELERY_TASK_IGNORE_RESULT = True
+CELERY_TASK_ACKS_LATE = True
+CELERY_TASK_ALWAYS_EAGER = env_bool("CELERY_TASK_ALWAYS_EAGER", False)
+CELERY_WORKER_PREFETCH_MULTIPLIER = 1
+CELERY_WORKER_HIJACK_ROOT_LOGGER = False
+CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+CELERY_BEAT_SCHEDULE_FILENAME = str(VAR_DIR / "celerybeat-schedule")
+CELERY_BEAT_SCHEDULE = {
+    "sweep-jobs": {"task": "hits.sweep_jobs", "schedule": 10.0},
+    "sync-live-batches": {"task": "hits.sync_live_batches", "schedule": 20.0},
+}
+
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {"plain": {"format": "{asctime} {levelname} {name}: {message}", "style": "{"}},
+    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "plain"}},
+    "root": {"handlers": ["stderr"], "level": env_str("LOG_LEVEL", "WARNING" if TESTING else "INFO")},
+}
+SILENCED_SYSTEM_CHECKS = ["urls.W005"]
+os.environ.setdefault("AWS_EC2_METADATA_DISABLED", "true")  # boto3 must never go looking for a cloud host

@@ -1,0 +1,9 @@
+"""Static files with hashed names, JavaScript module imports included."""
+
+from whitenoise.storage import CompressedManifestStaticFilesStorage
+
+
+class ModuleAwareStorage(CompressedManifestStaticFilesStorage):
+    """Rewrites ``import … from "./x.js"`` to the hashed name, so that no bundler is needed."""
+
+    support_js_module_import_aggregation = True

@@ -1,0 +1,1 @@
+"""From accepted answers to datasets, comparison sets, features and official measures."""

@@ -1,0 +1,1 @@
+"""Semantic de-duplication: cluster vectors, keep one member of each cluster."""

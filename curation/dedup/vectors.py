@@ -1,0 +1,39 @@
+"""Checks and unit rows shared by everything that compares vectors by cosine."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from curation.records import InvalidInput
+
+MATRIX_DIMENSIONS = 2
+
+
+def check_vectors(vectors: NDArray[np.floating], name: str) -> None:
+    """Demand a real (n, d) array, n and d at least 1, without NaN, infinity or zero rows.
+
+    name: how the message calls the array. Raises InvalidInput naming the first row at fault.
+    """
+    if vectors.ndim != MATRIX_DIMENSIONS or 0 in vectors.shape:
+        raise InvalidInput(f"{name}: shape {vectors.shape}; save a (rows, dimensions) array with at least one of each")
+    if not np.issubdtype(vectors.dtype, np.floating):
+        raise InvalidInput(f"{name}: {vectors.dtype} values; save them as float32")
+    # One number per row is enough to look at: the greatest magnitude is NaN, infinite or zero when the row is bad.
+    greatest = np.maximum(vectors.max(axis=1), -vectors.min(axis=1))
+    broken = np.flatnonzero(~np.isfinite(greatest))
+    if broken.size:
+        raise InvalidInput(f"{name}: row {broken[0]} holds NaN or infinity; leave it out or compute it again")
+    empty = np.flatnonzero(greatest == 0)
+    if empty.size:
+        raise InvalidInput(f"{name}: row {empty[0]} is all zeros and has no direction; leave it out")
+
+
+def unit_rows(vectors: NDArray[np.floating], name: str, dtype: type[np.floating] = np.float64) -> NDArray[np.floating]:
+    """Copy of (n, d) vectors, each row scaled to length 1. Raises as check_vectors does."""
+    check_vectors(vectors, name)
+    # Scaling by the greatest magnitude first keeps the squares of very large or small values finite.
+    rows = vectors.astype(np.float64)
+    rows /= np.abs(rows).max(axis=1, keepdims=True)
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    return rows.astype(dtype, copy=False)

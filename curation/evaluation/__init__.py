@@ -1,0 +1,1 @@
+"""The official leaderboard measures, as functions from arrays to dataclasses."""

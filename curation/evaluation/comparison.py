@@ -1,0 +1,191 @@
+"""Agreement with people's ratings of candidate inferences, as on the Sherlock leaderboard.
+
+Pairwise accuracy rescaled so that chance is 0 and perfect order is 100, a mean over instances. To break ties
+the published scorer adds a tiny vector drawn from a generator seeded with 1 to whatever ranks the candidates,
+anew for each instance; the same draw is used here, for any number of candidates.
+Source: Hessel et al. 2022, section 5.1, doi:10.1007/978-3-031-20059-5_32.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from curation.evaluation.inputs import check_scores
+from curation.records import InvalidInput
+
+TIE_BREAK_SEED = 1
+TIE_BREAK_SCALE = 1e-9
+PUBLISHED_CANDIDATES = 10  # the published draw has this length even where fewer candidates are rated
+CHANCE = 0.5
+
+GeneratorFactory = Callable[[], np.random.RandomState]
+
+
+@dataclass(frozen=True, slots=True)
+class ComparisonScores:
+    """Percentages (chance 0, perfect 100) over a number of images; None when there is no image.
+
+    human: one annotator ranks for the other, both ways. random: a draw ranks. oracle: the mean rating ranks.
+    """
+
+    human: float | None
+    model: float | None
+    random: float | None
+    oracle: float | None
+    images: int
+
+
+@dataclass(frozen=True, slots=True)
+class RatedInstance:
+    """One image and region with n rated candidates. first, second: the two annotators' ratings, (n,)."""
+
+    instance: str
+    test_ids: tuple[str, ...]
+    first: NDArray[np.float64]
+    second: NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class ComparisonKey:
+    """test_ids: every id that needs a score."""
+
+    test_ids: tuple[str, ...]
+    instances: tuple[RatedInstance, ...]
+
+
+def published_generator() -> np.random.RandomState:
+    """The generator that the published figures were made with, in its first state."""
+    return np.random.RandomState(TIE_BREAK_SEED)
+
+
+def parse_comparison_key(raw: Mapping[str, Any]) -> ComparisonKey:
+    """Read {"test_id_map": {id: {Input_iid, candidate}}, "annotations": [{Input_iid, candidates: [...]}]}.
+
+    Raises InvalidInput naming the entry that is malformed or repeated, or the candidate that has no test id.
+    """
+    test_id_map, annotations = raw.get("test_id_map"), raw.get("annotations")
+    if not isinstance(test_id_map, dict) or not isinstance(annotations, list):
+        raise InvalidInput("answer key: must be an object with test_id_map (an object) and annotations (a list)")
+    test_ids: dict[tuple[str, str], str] = {}
+    for test_id, entry in test_id_map.items():
+        pair = _read_pair(test_id, entry)
+        if pair in test_ids:
+            raise InvalidInput(f"answer key: {test_ids[pair]!r} and {test_id!r} name the same candidate; keep one")
+        test_ids[pair] = test_id
+    instances = tuple(_read_instance(index, entry, test_ids) for index, entry in enumerate(annotations))
+    return ComparisonKey(test_ids=tuple(test_id_map), instances=instances)
+
+
+def pairwise_agreement(ratings: NDArray[np.floating], ranking: NDArray[np.floating]) -> float:
+    """How well a ranking orders the pairs that the ratings order, from -1 to 1.
+
+    Both (n,), higher is better. Pairs with equal ratings are left out; a pair tied in the ranking alone is
+    wrong. Without any usable pair the result is 0, which counts in means, as published.
+    """
+    first, second = np.triu_indices(len(ratings), k=1)
+    usable = ratings[first] != ratings[second]
+    if not usable.any():
+        return 0.0
+    rated_higher = (ratings[first] > ratings[second])[usable]
+    ranked_higher = (ranking[first] > ranking[second])[usable]
+    ranked_lower = (ranking[first] < ranking[second])[usable]
+    right = np.where(rated_higher, ranked_higher, ranked_lower)
+    return float((right.mean() - CHANCE) / (1 - CHANCE))
+
+
+def score_comparison(
+    scores: Mapping[str, float], key: ComparisonKey, *, generator: GeneratorFactory = published_generator
+) -> ComparisonScores:
+    """Score {test id: score} against people's ratings.
+
+    generator: returns a fresh generator; called once per instance, so that the order of instances does not
+    matter. Raises InvalidInput for missing, unknown or non-finite scores.
+    """
+    check_scores(scores, key.test_ids)
+    rows = [_score_instance(scores, instance, generator()) for instance in key.instances]
+    if not rows:
+        return ComparisonScores(human=None, model=None, random=None, oracle=None, images=0)
+    human, model, random, oracle = (float(value) for value in 100 * np.mean(rows, axis=0))
+    return ComparisonScores(human=human, model=model, random=random, oracle=oracle, images=len(rows))
+
+
+def _score_instance(
+    scores: Mapping[str, float], instance: RatedInstance, generator: np.random.RandomState
+) -> tuple[float, float, float, float]:
+    """(human, model, random, oracle) of one instance, each from -1 to 1."""
+    n = len(instance.test_ids)
+    noise = _draw(generator, n) * TIE_BREAK_SCALE
+    chance = _draw(generator, n)
+    model = np.array([scores[test_id] for test_id in instance.test_ids], dtype=np.float64)
+    labels = (instance.first, instance.second)
+    human = [
+        pairwise_agreement(instance.first, instance.second + noise),
+        pairwise_agreement(instance.second, instance.first + noise),
+    ]
+    return (
+        _mean(human),
+        _mean(pairwise_agreement(label, model + noise) for label in labels),
+        _mean(pairwise_agreement(label, chance) for label in labels),
+        _mean(pairwise_agreement(label, (instance.first + instance.second) / 2 + noise) for label in labels),
+    )
+
+
+def _draw(generator: np.random.RandomState, n: int) -> NDArray[np.float64]:
+    return generator.random_sample(max(PUBLISHED_CANDIDATES, n))[:n]
+
+
+def _mean(values: Iterable[float]) -> float:
+    return float(np.mean(list(values)))
+
+
+def _read_pair(test_id: str, entry: object) -> tuple[str, str]:
+    if isinstance(entry, dict):
+        instance, candidate = entry.get("Input_iid"), entry.get("candidate")
+        if isinstance(instance, str) and isinstance(candidate, str):
+            return instance, candidate
+    raise InvalidInput(f"answer key: test_id_map[{test_id!r}] needs Input_iid and candidate, both strings")
+
+
+def _read_instance(index: int, entry: object, test_ids: Mapping[tuple[str, str], str]) -> RatedInstance:
+    where = f"answer key: annotations[{index}]"
+    if not isinstance(entry, dict) or not isinstance(entry.get("Input_iid"), str):
+        raise InvalidInput(f"{where} needs Input_iid, a string")
+    instance, candidates = entry["Input_iid"], entry.get("candidates")
+    if not isinstance(candidates, list):
+        raise InvalidInput(f"{where} ({instance!r}) needs candidates, a list")
+    rows = [_read_candidate(f"{where}.candidates[{i}]", instance, item, test_ids) for i, item in enumerate(candidates)]
+    if len({test_id for test_id, _, _ in rows}) != len(rows):
+        raise InvalidInput(f"{where} ({instance!r}) lists a candidate twice; list each once")
+    return RatedInstance(
+        instance=instance,
+        test_ids=tuple(test_id for test_id, _, _ in rows),
+        first=np.array([first for _, first, _ in rows], dtype=np.float64),
+        second=np.array([second for _, _, second in rows], dtype=np.float64),
+    )
+
+
+def _read_candidate(
+    where: str, instance: str, item: object, test_ids: Mapping[tuple[str, str], str]
+) -> tuple[str, float, float]:
+    if not isinstance(item, dict) or not isinstance(item.get("source_iid"), str):
+        raise InvalidInput(f"{where} needs source_iid, a string")
+    test_id = test_ids.get((instance, item["source_iid"]))
+    if test_id is None:
+        raise InvalidInput(f"{where}: {item['source_iid']!r} of {instance!r} has no entry in test_id_map; add it")
+    return test_id, _rating(where, item, "annot1"), _rating(where, item, "annot2")
+
+
+def _rating(where: str, item: Mapping[str, Any], name: str) -> float:
+    try:
+        rating = float(item[name])
+    except (KeyError, TypeError, ValueError, OverflowError):
+        rating = math.nan
+    if not math.isfinite(rating):
+        raise InvalidInput(f"{where} needs {name}, a number")
+    return rating

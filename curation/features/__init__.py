@@ -1,0 +1,1 @@
+"""Image and text vectors; only the adapters in here import torch."""

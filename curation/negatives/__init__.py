@@ -1,0 +1,1 @@
+"""Hard negatives: comparison sets built from plausibility scores and text vectors."""

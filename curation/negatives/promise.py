@@ -1,0 +1,70 @@
+"""Rank finished sets by how promising they are for people to rate.
+
+A weighted sum of three ranks over all sets: mean length in words, mean similarity of all pairs, mean plausibility
+(five times). Source: Hessel et al. 2022, appendix E, doi:10.1007/978-3-031-20059-5_32. The direction of length is not
+stated there; longer counts as better here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import rankdata
+
+
+@dataclass(frozen=True, slots=True)
+class Promise:
+    """What is measured of one set. words: mean number; similarity: mean cosine of all pairs; plausibility: mean."""
+
+    words: float
+    similarity: float
+    plausibility: float
+
+
+@dataclass(frozen=True, slots=True)
+class PromiseRanking:
+    """Ranks of s sets, (s,) each; 1 is best and equals share their average rank.
+
+    total: the weighted sum, lowest is best. order: positions of the sets, best first.
+    """
+
+    words: NDArray[np.float64]
+    similarity: NDArray[np.float64]
+    plausibility: NDArray[np.float64]
+    total: NDArray[np.float64]
+    order: NDArray[np.int64]
+
+    def places(self) -> NDArray[np.int64]:
+        """The place of each set, 1 for the most promising one: (s,)."""
+        places = np.empty(len(self.order), dtype=np.int64)
+        places[self.order] = np.arange(1, len(self.order) + 1)
+        return places
+
+
+def measure_promise(
+    texts: Sequence[str], vectors: NDArray[np.float64], plausibility: NDArray[np.floating]
+) -> Promise:
+    """Measure one set of k inferences. vectors: (k, d) unit rows; plausibility: (k,)."""
+    first, second = np.triu_indices(len(texts), k=1)
+    similarity = (vectors @ vectors.T)[first, second]
+    return Promise(
+        words=float(np.mean([len(text.split()) for text in texts])),
+        similarity=float(similarity.mean()) if similarity.size else 0.0,
+        plausibility=float(np.mean(plausibility, dtype=np.float64)),
+    )
+
+
+def rank_by_promise(measured: Sequence[Promise], *, weight: float) -> PromiseRanking:
+    """Rank sets: longer, more varied and more plausible is better; plausibility's rank counts weight times.
+
+    On equal totals the set that was built first comes first.
+    """
+    words = rankdata([-promise.words for promise in measured])
+    similarity = rankdata([promise.similarity for promise in measured])
+    plausibility = rankdata([-promise.plausibility for promise in measured])
+    total = words + similarity + weight * plausibility
+    order = np.argsort(total, kind="stable").astype(np.int64)
+    return PromiseRanking(words=words, similarity=similarity, plausibility=plausibility, total=total, order=order)

@@ -1,0 +1,112 @@
+"""Plain records that curation passes around: regions, observations, comparison sets.
+
+Nothing here imports Django or a numerical library, so that exporters, measures and tests share one vocabulary.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+MIN_CONFIDENCE, MAX_CONFIDENCE = 1.0, 3.0
+
+
+class InvalidInput(ValueError):
+    """Input that cannot be used. The message is one line: what is wrong, where, and how to mend it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """One box in the natural image's pixels: left and top edge, then size (all integers)."""
+
+    left: int
+    top: int
+    width: int
+    height: int
+
+    def __post_init__(self) -> None:
+        if self.width <= 0 or self.height <= 0:
+            raise InvalidInput(f"box {self!r} has no area: give it a width and a height of at least 1 pixel")
+
+    @property
+    def right(self) -> int:
+        """The first column to the right of the box."""
+        return self.left + self.width
+
+    @property
+    def bottom(self) -> int:
+        """The first row below the box."""
+        return self.top + self.height
+
+
+@dataclass(frozen=True, slots=True)
+class ImageReference:
+    """Where an image is published, with its natural size in pixels."""
+
+    url: str
+    width: int
+    height: int
+
+
+@dataclass(frozen=True, slots=True)
+class Inference:
+    """A written inference and the observation it was written for."""
+
+    instance_id: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ObservationRecord:
+    """One observation pair of the Sherlock corpus: a clue with its boxes and what it lets one infer.
+
+    confidence runs from 1 (possible) to 3 (certain). obs_idx is the observation's number in its form.
+    split_idx is the test split (absent in training files). Source: Hessel et al. 2022,
+    "The Abduction of Sherlock Holmes", doi:10.1007/978-3-031-20059-5_32, and the corpus files.
+    """
+
+    instance_id: str
+    image: ImageReference
+    bboxes: tuple[Region, ...]
+    clue: str
+    inference: str
+    confidence: float
+    obs_idx: int
+    split_idx: int | None = None
+
+    def __post_init__(self) -> None:
+        if not self.bboxes:
+            raise InvalidInput(f"observation {self.instance_id} has no box: every clue needs at least one")
+        if not MIN_CONFIDENCE <= self.confidence <= MAX_CONFIDENCE:
+            raise InvalidInput(f"observation {self.instance_id}: confidence {self.confidence} is not within 1 to 3")
+
+
+class SkipReason(StrEnum):
+    """Why an instance got no comparison set."""
+
+    TOO_FEW_CANDIDATES = "too_few_candidates"
+    """Fewer candidates than the floor were left at its turn."""
+
+    CANNOT_FILL_SET = "cannot_fill_set"
+    """The floor was met, but it is lower than the size of a set and too few candidates were left."""
+
+
+@dataclass(frozen=True, slots=True)
+class ComparisonSet:
+    """The inferences to be rated for one instance.
+
+    chosen: ids of inferences in the order in which they were picked. rank: 1 is the most promising set.
+    """
+
+    instance: int
+    chosen: tuple[int, ...]
+    rank: int
+
+
+@dataclass(frozen=True, slots=True)
+class SkippedInstance:
+    """An instance without a set, with the exact number of candidates it had left at its turn."""
+
+    instance: int
+    reason: SkipReason
+    available: int

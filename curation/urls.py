@@ -1,0 +1,3 @@
+"""Addresses of curation pages."""
+
+urlpatterns: list = []

@@ -1,0 +1,1 @@
+"""Put work before people, take answers, pay. Knows nothing of judging or curation."""

@@ -1,0 +1,1 @@
+"""JSON endpoints. Thin: read, call a service, answer."""

@@ -1,0 +1,49 @@
+"""Turn domain errors into replies: one sentence, and the fields where there are any."""
+
+from typing import Any
+
+from rest_framework import status
+from rest_framework.response import Response
+from rest_framework.views import exception_handler
+
+from hits.kind import InvalidInput
+from hits.services.errors import Conflict, Refused, TooLarge
+from hits.services.submit import AnotherTab, BadToken, NotEligible
+
+_STATUS: list[tuple[type[Exception], int]] = [
+    (BadToken, status.HTTP_401_UNAUTHORIZED),
+    (NotEligible, status.HTTP_403_FORBIDDEN),
+    (TooLarge, status.HTTP_413_REQUEST_ENTITY_TOO_LARGE),
+    (Conflict, status.HTTP_409_CONFLICT),
+    (Refused, status.HTTP_400_BAD_REQUEST),
+]
+
+
+def handle(error: Exception, context: dict[str, Any]) -> Response | None:
+    """Return the reply for an exception, or ``None`` to let it become a server error."""
+    if isinstance(error, InvalidInput):
+        first = error.errors[0]
+        body = {"error": f"{first.field}: {first.message}", "errors": error.as_list()}
+        return Response(body, status=status.HTTP_400_BAD_REQUEST)
+    if isinstance(error, AnotherTab):
+        draft = error.draft
+        body = {"error": str(error), "revision": draft.revision, "content": draft.content}
+        return Response(body, status=status.HTTP_409_CONFLICT)
+    for kind, code in _STATUS:
+        if isinstance(error, kind):
+            return Response({"error": str(error), "errors": []}, status=code)
+    response = exception_handler(error, context)
+    if response is not None:
+        detail = response.data.get("detail", "") if isinstance(response.data, dict) else ""
+        response.data = {"error": str(detail or "The request is not valid."), "errors": _fields(response.data)}
+    return response
+
+
+def _fields(data: Any) -> list[dict[str, str]]:
+    if not isinstance(data, dict):
+        return []
+    return [
+        {"field": str(field), "message": str(messages[0] if isinstance(messages, list) else messages)}
+        for field, messages in data.items()
+        if field != "detail"
+    ]

@@ -1,0 +1,143 @@
+"""What a HIT page calls: open, draft, submission, consent. A bearer token, never a cookie."""
+
+from typing import Any
+
+from rest_framework import serializers, status
+from rest_framework.authentication import BaseAuthentication
+from rest_framework.parsers import JSONParser
+from rest_framework.permissions import AllowAny
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.throttling import SimpleRateThrottle
+from rest_framework.views import APIView
+
+from hits.models import Submission
+from hits.selectors import submissions as read
+from hits.services import submit
+from hits.services.submit import PageKey
+
+
+class TokenThrottle(SimpleRateThrottle):
+    """Counts requests per page token, so that one worker's tabs cannot crowd out the others."""
+
+    def get_cache_key(self, request: Request, view: APIView) -> str:
+        """Return the key that requests are counted under."""
+        key: PageKey = request.auth
+        return f"throttle:{self.scope}:{key.assignment_id}:{key.worker_id}"
+
+
+class DraftThrottle(TokenThrottle):
+    """For saving drafts."""
+
+    scope = "hit-draft"
+
+
+class SubmitThrottle(TokenThrottle):
+    """For sending answers."""
+
+    scope = "hit-submit"
+
+
+class PageToken(BaseAuthentication):
+    """``Authorization: Bearer <token>`` as issued to one page."""
+
+    def authenticate(self, request: Request) -> tuple[None, PageKey]:
+        """Return the page key as ``request.auth``; raises ``BadToken``."""
+        scheme, _, token = request.headers.get("Authorization", "").partition(" ")
+        if scheme.lower() != "bearer" or not token:
+            raise submit.BadToken("This page's key is missing. Reload the task.")
+        return None, submit.read_token(token.strip())
+
+    def authenticate_header(self, request: Request) -> str:
+        """Return the scheme, so that a missing token answers 401."""
+        return "Bearer"
+
+
+class HitPageView(APIView):
+    """Base of the page's endpoints."""
+
+    authentication_classes = [PageToken]
+    permission_classes = [AllowAny]  # the token is the permission: it names one unit, assignment and worker
+    parser_classes = [JSONParser]
+    throttle_classes = [DraftThrottle]
+
+
+class OpenView(HitPageView):
+    """Begin or resume work."""
+
+    def post(self, request: Request) -> Response:
+        """Return the draft and any stored submission of this assignment and worker."""
+        attempt = submit.open_attempt(request.auth)
+        draft = read.draft_of(attempt)
+        stored = read.latest_submission(attempt)
+        return Response(
+            {
+                "draft": draft.content if draft else None,
+                "revision": draft.revision if draft else 0,
+                "submission": _submission(stored) if stored else None,
+                "seconds_left": read.seconds_left(attempt),
+            }
+        )
+
+
+class DraftInput(serializers.Serializer[Any]):
+    """Body of a draft."""
+
+    content = serializers.DictField()
+    revision = serializers.IntegerField(min_value=0)
+
+
+class DraftView(HitPageView):
+    """Keep unfinished work."""
+
+    def put(self, request: Request) -> Response:
+        """Save; 409 with the other content when another tab saved since."""
+        body = DraftInput(data=request.data)
+        body.is_valid(raise_exception=True)
+        draft = submit.save_draft(key=request.auth, **body.validated_data)
+        return Response({"revision": draft.revision, "saved_at": draft.saved_at.isoformat()})
+
+
+class SubmissionInput(serializers.Serializer[Any]):
+    """Body of a submission; the answer itself is checked by the kind."""
+
+    client_uuid = serializers.UUIDField()
+    answer = serializers.DictField()
+    active_seconds = serializers.FloatField()
+    simulated = serializers.BooleanField(default=False)
+
+
+class SubmissionView(HitPageView):
+    """Store an answer before it is handed over to the marketplace."""
+
+    throttle_classes = [SubmitThrottle]
+
+    def post(self, request: Request) -> Response:
+        """Return what the page posts on: 201 for a new answer, 200 for the same one again."""
+        body = SubmissionInput(data=request.data)
+        body.is_valid(raise_exception=True)
+        submission, new = submit.store_submission(key=request.auth, **body.validated_data)
+        code = status.HTTP_201_CREATED if new else status.HTTP_200_OK
+        row = _submission(submission)
+        return Response({"submission_id": row["id"], **row}, status=code)
+
+
+class ConsentInput(serializers.Serializer[Any]):
+    """Body of an agreement."""
+
+    version = serializers.IntegerField(min_value=1)
+
+
+class ConsentView(HitPageView):
+    """Agree to the consent text."""
+
+    def post(self, request: Request) -> Response:
+        """Record the agreement; repeatable."""
+        body = ConsentInput(data=request.data)
+        body.is_valid(raise_exception=True)
+        submit.agree(key=request.auth, version=body.validated_data["version"])
+        return Response({})
+
+
+def _submission(row: Submission) -> dict[str, str]:
+    return {"id": str(row.pk), "sha256": row.sha256, "schema_version": row.schema_version}

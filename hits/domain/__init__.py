@@ -1,0 +1,1 @@
+"""Plain data and rules. Imports no framework and nothing else of ours."""

@@ -1,0 +1,88 @@
+"""QuestionFormAnswers: the XML in which a worker's form fields reach the requester.
+
+Schema 2005-10-01. Only ``&``, ``<`` and ``>`` are escaped, because requesters' scripts cut ``<FreeText>``
+out with regular expressions and expect everything else as it was typed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from xml.etree.ElementTree import ParseError
+from xml.sax.saxutils import escape
+
+from defusedxml import DefusedXmlException
+from defusedxml.ElementTree import fromstring
+
+NAMESPACE = (
+    "http://mechanicalturk.amazonaws.com/AWSMechanicalTurkDataSchemas/2005-10-01/QuestionFormAnswers.xsd"
+)
+RESERVED_FIELDS = frozenset({"assignmentId", "hitId", "workerId", "turkSubmitTo"})
+# Everything that XML 1.0 cannot carry: control characters except tab and line feed, halves of surrogate
+# pairs, and the two non-characters at the end of the basic plane. (A carriage return is a line feed by then.)
+_NOT_XML = re.compile("[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
+
+
+class AnswerError(ValueError):
+    """An answer that cannot be written or read; the message says why."""
+
+
+def clean_text(text: str) -> str:
+    """Return text as XML can carry it: line ends become ``\\n``, characters XML forbids are dropped."""
+    return _NOT_XML.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
+
+
+def build_answer(fields: Iterable[tuple[str, str]]) -> str:
+    """Return the XML of form fields ``(name, value)`` in the order given; names may repeat.
+
+    MTurk's own parameters (RESERVED_FIELDS) are left out. Raises AnswerError when nothing is left, or when a
+    field has no name.
+    """
+    parts = []
+    for name, value in fields:
+        if name in RESERVED_FIELDS:
+            continue
+        clean = clean_text(name)
+        if not clean:
+            raise AnswerError("A form field has no name.")
+        parts.append(
+            f"<Answer><QuestionIdentifier>{escape(clean)}</QuestionIdentifier>"
+            f"<FreeText>{escape(clean_text(value))}</FreeText></Answer>"
+        )
+    if not parts:
+        raise AnswerError("The form holds nothing besides the assignment id.")
+    return (
+        '<?xml version="1.0" encoding="UTF-8"?>'
+        f'<QuestionFormAnswers xmlns="{NAMESPACE}">{"".join(parts)}</QuestionFormAnswers>'
+    )
+
+
+def parse_answer(xml: str) -> dict[str, str]:
+    """Read an answer into ``{field: text}``; a repeated field keeps its first value.
+
+    The XML is written by workers' browsers, so entities, external references and document types are refused.
+    Raises AnswerError.
+    """
+    try:
+        root = fromstring(xml.encode("utf-8"), forbid_dtd=True)
+    except (ParseError, DefusedXmlException, UnicodeEncodeError, ValueError, LookupError) as error:
+        raise AnswerError(f"The answer is not plain XML: {error}") from None
+    if root.tag != f"{{{NAMESPACE}}}QuestionFormAnswers":
+        raise AnswerError("The root element must be QuestionFormAnswers of schema 2005-10-01.")
+    fields: dict[str, str] = {}
+    for answer in root.findall(f"{{{NAMESPACE}}}Answer"):
+        name = answer.findtext(f"{{{NAMESPACE}}}QuestionIdentifier")
+        if not name:
+            raise AnswerError("An Answer has no QuestionIdentifier.")
+        fields.setdefault(name, answer.findtext(f"{{{NAMESPACE}}}FreeText") or "")
+    return fields
+
+
+def submission_fields(xml: str, names: Iterable[str]) -> Mapping[str, str]:
+    """Return the wanted fields of an answer; raises AnswerError naming each that is missing."""
+    fields = parse_answer(xml)
+    wanted = list(names)
+    missing = [name for name in wanted if name not in fields]
+    if missing:
+        raise AnswerError(f"The answer lacks {', '.join(missing)}.")
+    return {name: fields[name] for name in wanted}

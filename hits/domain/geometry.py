@@ -1,0 +1,86 @@
+"""Boxes in integer pixels of the natural image, half-open: ``left <= x < left + width``."""
+
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Box:
+    """One rectangle; the published corpus's own four keys, in image pixels."""
+
+    left: int
+    top: int
+    width: int
+    height: int
+
+    @property
+    def right(self) -> int:
+        """First column to the right of the box."""
+        return self.left + self.width
+
+    @property
+    def bottom(self) -> int:
+        """First row below the box."""
+        return self.top + self.height
+
+    @property
+    def area(self) -> int:
+        """Pixels inside."""
+        return self.width * self.height
+
+    def as_dict(self) -> dict[str, int]:
+        """Return ``{"left", "top", "width", "height"}``."""
+        return asdict(self)
+
+
+class BoxError(ValueError):
+    """A box that cannot be drawn on its image; the message says what is wrong with it."""
+
+
+def parse_box(raw: Any, *, image_width: int, image_height: int) -> Box:
+    """Return a box that lies wholly inside the image.
+
+    Args:
+        raw: mapping with exactly the four integer keys, in image pixels.
+        image_width, image_height: natural size of the image, in pixels.
+
+    Raises:
+        BoxError: a key is missing, foreign or no whole number; the area is zero; it leaves the image.
+    """
+    keys = {"left", "top", "width", "height"}
+    if not isinstance(raw, dict) or set(raw) != keys:
+        raise BoxError("a box has exactly left, top, width and height")
+    if any(isinstance(raw[key], bool) or not isinstance(raw[key], int) for key in keys):
+        raise BoxError("left, top, width and height are whole pixels")
+    box = Box(**raw)
+    if box.width < 1 or box.height < 1:
+        raise BoxError(f"the box is {box.width} × {box.height}: it needs an area")
+    if box.left < 0 or box.top < 0 or box.right > image_width or box.bottom > image_height:
+        raise BoxError(
+            f"the box spans {box.left}–{box.right} × {box.top}–{box.bottom}, "
+            f"but the image is {image_width} × {image_height}"
+        )
+    return box
+
+
+def intersection_over_union(a: Box, b: Box) -> float:
+    """Return the IoU of two boxes, 0 to 1."""
+    width = min(a.right, b.right) - max(a.left, b.left)
+    height = min(a.bottom, b.bottom) - max(a.top, b.top)
+    if width <= 0 or height <= 0:
+        return 0.0
+    shared = width * height
+    return shared / (a.area + b.area - shared)
+
+
+def labels(count: int, index: int) -> list[str]:
+    """Return the tab labels of one observation's boxes: ``["2"]``, or ``["2a", "2b"]`` for several."""
+    if count == 1:
+        return [str(index)]
+    return [f"{index}{chr(ord('a') + n)}" if n < 26 else f"{index}.{n + 1}" for n in range(count)]  # noqa: PLR2004
+
+
+def covered_share(boxes: Iterable[Box], *, image_width: int, image_height: int) -> float:
+    """Return the summed box area as a share of the image (overlaps count twice)."""
+    return sum(box.area for box in boxes) / (image_width * image_height)

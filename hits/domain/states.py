@@ -1,0 +1,96 @@
+"""States as words, and which may follow which."""
+
+from enum import StrEnum
+
+
+class Role(StrEnum):
+    """What somebody may do in one project. An annotator is a consented marketplace worker."""
+
+    ANNOTATOR = "annotator"
+    RESEARCHER = "researcher"
+    ADMIN = "admin"
+
+
+class Purpose(StrEnum):
+    """What a HIT kind is for."""
+
+    COLLECTING = "collecting"
+    JUDGING = "judging"
+
+
+class BatchState(StrEnum):
+    """Life of a batch."""
+
+    DRAFT = "draft"
+    LAUNCHING = "launching"
+    LIVE = "live"
+    CLOSING = "closing"
+    CLOSED = "closed"
+
+
+class HitState(StrEnum):
+    """Life of one HIT on our side; ``intent`` is committed before the marketplace is called."""
+
+    PLANNED = "planned"
+    INTENT = "intent"
+    LIVE = "live"
+    EXPIRED = "expired"
+    FAILED = "failed"
+
+
+class Match(StrEnum):
+    """How an assignment that the marketplace shows compares with what our page stored."""
+
+    MATCHED = "matched"
+    MARKETPLACE_ONLY = "marketplace_only"
+    MISMATCH = "mismatch"
+
+
+class AssignmentStatus(StrEnum):
+    """The marketplace's three words, spelled as on the wire."""
+
+    SUBMITTED = "Submitted"
+    APPROVED = "Approved"
+    REJECTED = "Rejected"
+
+
+class Verdict(StrEnum):
+    """A reviewer's decision about one assignment."""
+
+    APPROVE = "approve"
+    REJECT = "reject"
+
+
+class CallState(StrEnum):
+    """Life of one outgoing marketplace call that moves money or a decision."""
+
+    PLANNED = "planned"
+    INTENT = "intent"
+    DONE = "done"
+    REFUSED = "refused"
+
+
+class JobState(StrEnum):
+    """Life of a long piece of work."""
+
+    QUEUED = "queued"
+    RUNNING = "running"
+    DONE = "done"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+
+OPEN_JOB_STATES = (JobState.QUEUED, JobState.RUNNING)
+
+_BATCH_STEPS: dict[BatchState, frozenset[BatchState]] = {
+    BatchState.DRAFT: frozenset({BatchState.LAUNCHING}),
+    BatchState.LAUNCHING: frozenset({BatchState.LIVE, BatchState.CLOSING}),
+    BatchState.LIVE: frozenset({BatchState.CLOSING, BatchState.CLOSED}),
+    BatchState.CLOSING: frozenset({BatchState.CLOSED}),
+    BatchState.CLOSED: frozenset(),
+}
+
+
+def batch_may_become(now: BatchState, then: BatchState) -> bool:
+    """Tell whether a batch in state ``now`` may be moved to ``then``."""
+    return then in _BATCH_STEPS[now]

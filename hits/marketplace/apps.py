@@ -1,0 +1,27 @@
+"""The marketplace as a Django app."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.apps import AppConfig
+from django.db.models.signals import post_migrate
+
+
+class MarketplaceConfig(AppConfig):
+    """Label ``marketplace``; makes sure after each migration that the platform has its own account."""
+
+    name = "hits.marketplace"
+    label = "marketplace"
+    verbose_name = "Marketplace"
+    default_auto_field = "django.db.models.BigAutoField"
+
+    def ready(self) -> None:
+        """Register the hook that keeps the platform's own requester account in place."""
+        post_migrate.connect(_ensure_platform_requester, sender=self)
+
+
+def _ensure_platform_requester(**kwargs: Any) -> None:
+    from .services.accounts import ensure_platform_requester  # noqa: PLC0415  models are not loaded before
+
+    ensure_platform_requester(using=kwargs["using"])

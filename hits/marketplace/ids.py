@@ -1,0 +1,24 @@
+"""Random public identifiers. Those of HITs and assignments look like Amazon's: 30 capitals and digits."""
+
+from __future__ import annotations
+
+import secrets
+import string
+
+_ALPHABET = string.ascii_uppercase + string.digits
+_ENTITY_CHARS = 30
+_WORKER_CHARS = 14
+
+
+def new_entity_id() -> str:
+    """Return an id for a HIT, HIT type or assignment: ``3`` and 29 random characters (about 150 bits)."""
+    return "3" + _random(_ENTITY_CHARS - 1)
+
+
+def new_worker_id() -> str:
+    """Return a worker's pseudonym, ``A`` and 13 random characters: it is derived from nothing."""
+    return "A" + _random(_WORKER_CHARS - 1)
+
+
+def _random(length: int) -> str:
+    return "".join(secrets.choice(_ALPHABET) for _ in range(length))

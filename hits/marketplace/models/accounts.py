@@ -1,0 +1,53 @@
+"""Who gives work, with which keys, and who does it."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.db import models
+
+from ..ids import new_worker_id
+
+
+class Requester(models.Model):
+    """An account that publishes HITs. The two balances are the running sums of its ledger entries."""
+
+    name = models.CharField(max_length=100, unique=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+    available_cents = models.BigIntegerField(default=0)
+    held_cents = models.BigIntegerField(default=0)
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=models.Q(available_cents__gte=0, held_cents__gte=0),
+                name="marketplace_requester_never_in_debt",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class AccessKey(models.Model):
+    """The public half of a key pair. The secret half is derived at each use and stored nowhere."""
+
+    requester = models.ForeignKey(Requester, on_delete=models.PROTECT, related_name="access_keys")
+    access_key_id = models.CharField(max_length=128, unique=True)
+    is_active = models.BooleanField(default=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    def __str__(self) -> str:
+        return self.access_key_id
+
+
+class Worker(models.Model):
+    """A person who works here. ``worker_id`` is a random pseudonym: requesters see it, nobody else does."""
+
+    user = models.OneToOneField(
+        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="marketplace_worker"
+    )
+    worker_id = models.CharField(max_length=64, unique=True, default=new_worker_id, editable=False)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    def __str__(self) -> str:
+        return f"worker {self.pk}"

@@ -1,0 +1,32 @@
+"""The marketplace's clock: the wall clock plus an offset which tests may move."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from django.db import models
+
+from ..clock import wall_now
+
+SINGLETON = 1
+
+
+class Clock(models.Model):
+    """One row at most. No row, or offset 0, is real time."""
+
+    id = models.PositiveSmallIntegerField(primary_key=True, default=SINGLETON)
+    offset_seconds = models.FloatField(default=0.0)
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(condition=models.Q(id=SINGLETON), name="marketplace_one_clock"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.offset_seconds:+.0f} s"
+
+    @classmethod
+    def now(cls) -> datetime:
+        """Return the marketplace's present time, aware, UTC."""
+        offset = cls.objects.filter(pk=SINGLETON).values_list("offset_seconds", flat=True).first()
+        return wall_now() + timedelta(seconds=offset or 0.0)

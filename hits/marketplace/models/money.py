@@ -1,0 +1,139 @@
+"""Bonuses and the ledger. An entry is written once and never touched again, by Python or by SQL."""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+from django.db import models
+from django.db.models import F, Q
+
+from .accounts import Requester, Worker
+from .work import HIT, Assignment
+
+
+class BonusPayment(models.Model):
+    """A bonus paid for an assignment, in cents."""
+
+    requester = models.ForeignKey(Requester, on_delete=models.PROTECT, related_name="bonuses")
+    assignment = models.ForeignKey(Assignment, on_delete=models.PROTECT, related_name="bonuses")
+    worker = models.ForeignKey(Worker, on_delete=models.PROTECT, related_name="bonuses")
+    amount_cents = models.PositiveIntegerField()
+    fee_cents = models.PositiveIntegerField()
+    reason = models.TextField()
+    granted_at = models.DateTimeField()
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(condition=Q(amount_cents__gte=1), name="marketplace_bonus_of_a_cent"),
+        ]
+
+    def __str__(self) -> str:
+        return f"bonus {self.pk}"
+
+
+class EntryKind(models.TextChoices):
+    """What moved money."""
+
+    DEPOSIT = "deposit", "Deposit"
+    HOLD = "hold", "Held"
+    RELEASE = "release", "Released"
+    REWARD = "reward", "Reward"
+    BONUS = "bonus", "Bonus"
+    FEE = "fee", "Fee"
+    PAYOUT = "payout", "Paid out"
+    ADJUSTMENT = "adjustment", "Adjustment"
+
+
+class LedgerIsAppendOnly(TypeError):
+    """Something tried to change or delete a ledger entry. Write an adjustment instead."""
+
+
+class LedgerQuerySet(models.QuerySet["LedgerEntry"]):
+    """Reading and adding only."""
+
+    def update(self, **_kwargs: Any) -> NoReturn:
+        """Refuse."""
+        raise LedgerIsAppendOnly("Ledger entries are never changed.")
+
+    def delete(self) -> NoReturn:
+        """Refuse."""
+        raise LedgerIsAppendOnly("Ledger entries are never deleted.")
+
+    def bulk_update(self, *_args: Any, **_kwargs: Any) -> NoReturn:
+        """Refuse."""
+        raise LedgerIsAppendOnly("Ledger entries are never changed.")
+
+
+def _delta(available: Q, held: Q, worker: Q) -> Q:
+    return available & held & worker
+
+
+_NO_AVAILABLE, _NO_HELD, _NO_WORKER = Q(available_cents=0), Q(held_cents=0), Q(worker_cents=0)
+# What each kind may do to the three balances. Sums over the whole ledger then mean something by themselves.
+_RULES = (
+    Q(kind="deposit") & _delta(Q(available_cents__gt=0), _NO_HELD, _NO_WORKER),
+    Q(kind="hold") & _delta(Q(available_cents__lt=0), Q(held_cents=-F("available_cents")), _NO_WORKER),
+    Q(kind="release") & _delta(Q(available_cents__gt=0), Q(held_cents=-F("available_cents")), _NO_WORKER),
+    Q(kind="reward") & _delta(_NO_AVAILABLE, Q(held_cents__lt=0), Q(worker_cents=-F("held_cents"))),
+    Q(kind="bonus") & _delta(Q(available_cents__lt=0), _NO_HELD, Q(worker_cents=-F("available_cents"))),
+    Q(kind="fee") & _NO_WORKER & (Q(available_cents__lt=0, held_cents=0) | Q(available_cents=0, held_cents__lt=0)),
+    Q(kind="payout") & _delta(_NO_AVAILABLE, _NO_HELD, Q(worker_cents__lt=0)),
+    Q(kind="adjustment") & _NO_HELD,
+)
+
+
+def _any_of(rules: tuple[Q, ...]) -> Q:
+    combined = rules[0]
+    for rule in rules[1:]:
+        combined |= rule
+    return combined
+
+
+class LedgerEntry(models.Model):
+    """One movement of money, in integer cents, as signed changes of three balances.
+
+    ``available_cents`` and ``held_cents`` belong to the requester, ``worker_cents`` to what the worker is owed.
+    """
+
+    kind = models.CharField(max_length=10, choices=EntryKind)
+    requester = models.ForeignKey(Requester, on_delete=models.PROTECT, null=True, related_name="ledger")
+    worker = models.ForeignKey(Worker, on_delete=models.PROTECT, null=True, related_name="ledger")
+    hit = models.ForeignKey(HIT, on_delete=models.PROTECT, null=True, related_name="ledger")
+    assignment = models.ForeignKey(Assignment, on_delete=models.PROTECT, null=True, related_name="ledger")
+    bonus = models.ForeignKey(BonusPayment, on_delete=models.PROTECT, null=True, related_name="ledger")
+    available_cents = models.BigIntegerField(default=0)
+    held_cents = models.BigIntegerField(default=0)
+    worker_cents = models.BigIntegerField(default=0)
+    note = models.CharField(max_length=200, blank=True)
+    created_at = models.DateTimeField()
+
+    objects = LedgerQuerySet.as_manager()
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(condition=_any_of(_RULES), name="marketplace_entry_moves_by_kind"),
+            models.CheckConstraint(
+                condition=Q(requester__isnull=False) | Q(available_cents=0, held_cents=0),
+                name="marketplace_entry_names_requester",
+            ),
+            models.CheckConstraint(
+                condition=Q(worker__isnull=False) | Q(worker_cents=0), name="marketplace_entry_names_worker"
+            ),
+            models.UniqueConstraint(
+                fields=["assignment"], condition=Q(kind="reward"), name="marketplace_reward_once"
+            ),
+            models.UniqueConstraint(fields=["bonus"], condition=Q(kind="bonus"), name="marketplace_bonus_once"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.pk}"
+
+    def save(self, *args: Any, **kwargs: Any) -> None:
+        """Insert; refuse anything that would be an update."""
+        if self.pk is not None or not self._state.adding:
+            raise LedgerIsAppendOnly("Ledger entries are never changed.")
+        super().save(*args, **kwargs)
+
+    def delete(self, *_args: Any, **_kwargs: Any) -> NoReturn:
+        """Refuse."""
+        raise LedgerIsAppendOnly("Ledger entries are never deleted.")

@@ -1,0 +1,18 @@
+"""GetAccountBalance."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hits.domain.money import format_usd
+
+from .registry import Call, operation
+
+
+@operation("GetAccountBalance")
+def get_account_balance(call: Call, _params: dict[str, Any]) -> dict[str, Any]:
+    """Return what can be spent and what is held for work that is out."""
+    return {
+        "AvailableBalance": format_usd(call.requester.available_cents),
+        "OnHoldBalance": format_usd(call.requester.held_cents),
+    }

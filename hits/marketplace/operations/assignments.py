@@ -1,0 +1,99 @@
+"""ListAssignmentsForHIT, GetAssignment, ApproveAssignment, RejectAssignment."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from django.db.models import Q
+
+from ..errors import ApiError, invalid
+from ..models import Assignment
+from ..services import decisions, ledger
+from .hits import insufficient_funds
+from .lookup import find_hit, find_submission
+from .paging import make_page, page_size, read_token
+from .registry import Call, operation
+from .render import API_STATUS, render_assignment, render_hits
+from .rules import check_length
+
+MAX_FEEDBACK = 1024
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_STATE_BY_STATUS = {status: state for state, status in API_STATUS.items()}
+
+
+@operation("ListAssignmentsForHIT")
+def list_assignments(call: Call, params: dict[str, Any]) -> dict[str, Any]:
+    """Return submitted assignments of a HIT, first submitted first."""
+    hit = find_hit(call, params["HITId"])
+    statuses = params.get("AssignmentStatuses") or list(_STATE_BY_STATUS)
+    slots = Assignment.objects.filter(hit=hit, state__in=[_STATE_BY_STATUS[name] for name in statuses])
+    after = read_token(call, params, length=2)
+    if after is not None:
+        slots = slots.filter(_after(after))
+    rows = list(
+        slots.select_related("hit", "worker").order_by("submitted_at", "pk")[: page_size(params)]
+    )
+    return make_page(
+        call,
+        params,
+        rows,
+        key_of=lambda slot: [_microseconds(slot.submitted_at), slot.pk],
+        name="Assignments",
+        rendered=[render_assignment(slot) for slot in rows],
+    )
+
+
+@operation("GetAssignment")
+def get_assignment(call: Call, params: dict[str, Any]) -> dict[str, Any]:
+    """Return one submitted assignment with its HIT."""
+    slot = find_submission(call, params["AssignmentId"])
+    return {"Assignment": render_assignment(slot), "HIT": render_hits([slot.hit], call.now)[0]}
+
+
+@operation("ApproveAssignment")
+def approve_assignment(call: Call, params: dict[str, Any]) -> dict[str, Any]:
+    """Approve and pay. With OverrideRejection also a rejected one, within 30 days of its submission."""
+    feedback = params.get("RequesterFeedback")
+    check_length("RequesterFeedback", feedback or "", 0, MAX_FEEDBACK)
+    slot = find_submission(call, params["AssignmentId"])
+    try:
+        decisions.approve(
+            slot=slot,
+            now=call.now,
+            feedback=feedback,
+            override_rejection=params.get("OverrideRejection", False),
+        )
+    except decisions.WrongState:
+        raise _only_submitted() from None
+    except ledger.InsufficientFunds:
+        raise insufficient_funds() from None
+    return {}
+
+
+@operation("RejectAssignment")
+def reject_assignment(call: Call, params: dict[str, Any]) -> dict[str, Any]:
+    """Reject with a reason which the worker reads. The slot is not offered again."""
+    check_length("RequesterFeedback", params["RequesterFeedback"], 0, MAX_FEEDBACK)
+    slot = find_submission(call, params["AssignmentId"])
+    try:
+        decisions.reject(slot=slot, now=call.now, feedback=params["RequesterFeedback"])
+    except decisions.WrongState:
+        raise _only_submitted() from None
+    return {}
+
+
+def _only_submitted() -> ApiError:
+    return ApiError("InvalidAssignmentState", "This operation can be called with a status of: Submitted")
+
+
+def _microseconds(moment: datetime) -> int:
+    return (moment - _EPOCH) // timedelta(microseconds=1)
+
+
+def _after(key: list[int]) -> Q:
+    try:
+        moment = _EPOCH + timedelta(microseconds=key[0])
+    except OverflowError:
+        raise invalid("Invalid NextToken.", "InvalidParameterValue") from None
+    return Q(submitted_at__gt=moment) | Q(submitted_at=moment, pk__gt=key[1])

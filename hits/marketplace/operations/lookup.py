@@ -1,0 +1,51 @@
+"""Finding what a call names. Another requester's rows do not exist from here."""
+
+from __future__ import annotations
+
+from ..errors import ApiError, missing
+from ..models import HIT, Assignment, HITType, SlotState
+from ..selectors.lifecycle import HITStatus, SlotCounts, count_slots, status_of
+from ..services import lifecycle
+from .registry import Call
+
+_UNSUBMITTED = (SlotState.OPEN, SlotState.PENDING)
+
+
+def find_hit(call: Call, hit_id: str) -> HIT:
+    """Return a HIT of the caller with everything due in it done. Raises HITDoesNotExist."""
+    hits = HIT.objects.select_related("hit_type", "requester")
+    hit = hits.filter(requester=call.requester, hit_id=hit_id).first()
+    if hit is None:
+        raise ApiError("HITDoesNotExist", f"Hit {hit_id} does not exist.")
+    lifecycle.sweep_hits(hit_pks=[hit.pk], now=call.now)
+    return hit
+
+
+def find_hit_type(call: Call, hit_type_id: str) -> HITType:
+    """Return a HIT type of the caller. Raises HITTypeDoesNotExist."""
+    found = HITType.objects.select_related("requester").filter(
+        requester=call.requester, hit_type_id=hit_type_id
+    )
+    hit_type = found.first()
+    if hit_type is None:
+        raise missing("HITType", hit_type_id)
+    return hit_type
+
+
+def find_submission(call: Call, assignment_id: str) -> Assignment:
+    """Return a submitted assignment of the caller. Raises AssignmentDoesNotExist, InvalidAssignmentState."""
+    mine = Assignment.objects.filter(hit__requester=call.requester, assignment_id=assignment_id)
+    hit_pk = mine.values_list("hit", flat=True).first()
+    if hit_pk is None:
+        raise missing("Assignment", assignment_id)
+    lifecycle.sweep_hits(hit_pks=[hit_pk], now=call.now)
+    slot = mine.select_related("hit__hit_type", "hit__requester", "worker").get()
+    if slot.state in _UNSUBMITTED:
+        raise ApiError("InvalidAssignmentState", "This operation can be called with a status of: null")
+    return slot
+
+
+def standing(call: Call, hit: HIT) -> tuple[HITStatus, SlotCounts]:
+    """Return a HIT's present status and its slot counts."""
+    counts = count_slots([hit])[hit.pk]
+    return status_of(hit, counts, call.now), counts

@@ -1,0 +1,48 @@
+"""Where operations register themselves by their API name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from ..models import Requester
+from ..shapes import service_model
+
+
+@dataclass(frozen=True)
+class Call:
+    """Who calls, at what time of the marketplace's clock."""
+
+    requester: Requester
+    now: datetime
+    operation: str
+
+
+Handler = Callable[[Call, dict[str, Any]], dict[str, Any]]
+_HANDLERS: dict[str, Handler] = {}
+
+
+def operation(name: str) -> Callable[[Handler], Handler]:
+    """Register a function as the operation of that name. Raises LookupError for a name the API lacks."""
+    if name not in service_model().operation_names:
+        raise LookupError(f"The API has no operation {name}.")
+    if name in _HANDLERS:
+        raise LookupError(f"Operation {name} is registered twice.")
+
+    def register(handler: Handler) -> Handler:
+        _HANDLERS[name] = handler
+        return handler
+
+    return register
+
+
+def find(name: str) -> Handler | None:
+    """Return the function for an operation, or None when this marketplace does not serve it."""
+    return _HANDLERS.get(name)
+
+
+def served() -> list[str]:
+    """Return the names of all operations that are served, sorted."""
+    return sorted(_HANDLERS)

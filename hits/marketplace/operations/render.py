@@ -1,0 +1,85 @@
+"""Rows as the API shows them. Absent values are None here and left out of the reply."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from hits.domain.money import format_usd
+
+from ..clock import epoch_seconds
+from ..models import HIT, Assignment, BonusPayment, SlotState
+from ..selectors.lifecycle import SlotCounts, count_slots, status_of
+
+API_STATUS = {
+    SlotState.SUBMITTED: "Submitted",
+    SlotState.APPROVED: "Approved",
+    SlotState.REJECTED: "Rejected",
+}
+
+
+def render_hits(hits: Sequence[HIT], now: datetime) -> list[dict[str, Any]]:
+    """Return HITs in the shape of the API; two queries however many there are."""
+    counts = count_slots(hits)
+    return [render_hit(hit, counts[hit.pk], now) for hit in hits]
+
+
+def render_hit(hit: HIT, counts: SlotCounts, now: datetime) -> dict[str, Any]:
+    """Return one HIT in the shape of the API."""
+    kind = hit.hit_type
+    return {
+        "HITId": hit.hit_id,
+        "HITTypeId": kind.hit_type_id,
+        "HITGroupId": kind.hit_type_id,
+        "CreationTime": epoch_seconds(hit.created_at),
+        "Title": kind.title,
+        "Description": kind.description,
+        "Question": hit.question,
+        "Keywords": kind.keywords or None,
+        "HITStatus": status_of(hit, counts, now).value,
+        "MaxAssignments": hit.max_assignments,
+        "Reward": format_usd(hit.reward_cents),
+        "AutoApprovalDelayInSeconds": kind.auto_approval_seconds,
+        "Expiration": epoch_seconds(hit.expires_at),
+        "AssignmentDurationInSeconds": kind.assignment_seconds,
+        "RequesterAnnotation": hit.annotation,
+        "QualificationRequirements": kind.qualification_requirements,
+        "HITReviewStatus": "NotReviewed",
+        "NumberOfAssignmentsPending": counts.pending,
+        "NumberOfAssignmentsAvailable": counts.open,
+        "NumberOfAssignmentsCompleted": counts.completed,
+    }
+
+
+def render_assignment(slot: Assignment) -> dict[str, Any]:
+    """Return one submitted assignment in the shape of the API (``slot.hit`` and ``slot.worker`` loaded)."""
+    return {
+        "AssignmentId": slot.assignment_id,
+        "WorkerId": slot.worker.worker_id if slot.worker else None,
+        "HITId": slot.hit.hit_id,
+        "AssignmentStatus": API_STATUS[SlotState(slot.state)],
+        "AutoApprovalTime": _time(slot.auto_approval_at),
+        "AcceptTime": _time(slot.accepted_at),
+        "SubmitTime": _time(slot.submitted_at),
+        "ApprovalTime": _time(slot.approved_at),
+        "RejectionTime": _time(slot.rejected_at),
+        "Deadline": _time(slot.deadline),
+        "Answer": slot.answer,
+        "RequesterFeedback": slot.feedback or None,
+    }
+
+
+def render_bonus(bonus: BonusPayment) -> dict[str, Any]:
+    """Return one bonus in the shape of the API (worker and assignment loaded)."""
+    return {
+        "WorkerId": bonus.worker.worker_id,
+        "BonusAmount": format_usd(bonus.amount_cents),
+        "AssignmentId": bonus.assignment.assignment_id,
+        "Reason": bonus.reason,
+        "GrantTime": epoch_seconds(bonus.granted_at),
+    }
+
+
+def _time(moment: datetime | None) -> float | None:
+    return None if moment is None else epoch_seconds(moment)

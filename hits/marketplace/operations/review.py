@@ -1,0 +1,28 @@
+"""UpdateHITReviewStatus."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..errors import ApiError
+from ..selectors.lifecycle import HITStatus
+from ..services import hits as hit_services
+from .lookup import find_hit, standing
+from .registry import Call, operation
+
+
+@operation("UpdateHITReviewStatus")
+def update_review_status(call: Call, params: dict[str, Any]) -> dict[str, Any]:
+    """Move a HIT from Reviewable to Reviewing, or back with Revert."""
+    revert = params.get("Revert", False)
+    hit = find_hit(call, params["HITId"])
+    status, _ = standing(call, hit)
+    wanted = HITStatus.REVIEWING if revert else HITStatus.REVIEWABLE
+    if status != wanted:
+        raise ApiError(
+            "InvalidHITState",
+            f"This HIT is currently in the state '{status.value}'. "
+            f"This operation can be called with a status of: {wanted.value}",
+        )
+    hit_services.set_reviewing(hit=hit, reviewing=not revert)
+    return {}

@@ -1,0 +1,1 @@
+"""Reads of the marketplace; no transaction is opened here."""

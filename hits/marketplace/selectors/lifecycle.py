@@ -1,0 +1,74 @@
+"""A HIT's status, derived from its slots and the clock. It is stored nowhere."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from django.db.models import Count, Exists, OuterRef, Q, QuerySet
+
+from ..models import HIT, Assignment, Requester, SlotState
+
+
+class HITStatus(StrEnum):
+    """The API's names for where a HIT stands."""
+
+    ASSIGNABLE = "Assignable"
+    UNASSIGNABLE = "Unassignable"
+    REVIEWABLE = "Reviewable"
+    REVIEWING = "Reviewing"
+    DISPOSED = "Disposed"
+
+
+@dataclass(frozen=True)
+class SlotCounts:
+    """How many slots of a HIT stand where."""
+
+    open: int = 0
+    pending: int = 0
+    submitted: int = 0
+    approved: int = 0
+    rejected: int = 0
+
+    @property
+    def completed(self) -> int:
+        """Decided slots; one that is only submitted is in none of the API's three counters."""
+        return self.approved + self.rejected
+
+
+def count_slots(hits: Iterable[HIT]) -> dict[int, SlotCounts]:
+    """Return counts by HIT pk, in one query."""
+    found: dict[int, dict[str, int]] = defaultdict(dict)
+    rows = (
+        Assignment.objects.filter(hit__in=[hit.pk for hit in hits])
+        .values_list("hit_id", "state")
+        .annotate(n=Count("pk"))
+    )
+    for hit_pk, state, n in rows:
+        found[hit_pk][state] = n
+    return {hit.pk: SlotCounts(**found[hit.pk]) for hit in hits}
+
+
+def status_of(hit: HIT, counts: SlotCounts, now: datetime) -> HITStatus:
+    """Derive the status (abandoned slots must have been swept before counting)."""
+    if hit.disposed_at is not None:
+        return HITStatus.DISPOSED
+    closed = counts.open == 0 or hit.expires_at <= now
+    if not closed:
+        return HITStatus.ASSIGNABLE
+    if counts.pending:
+        return HITStatus.UNASSIGNABLE
+    return HITStatus.REVIEWING if hit.is_reviewing else HITStatus.REVIEWABLE
+
+
+def reviewable_hits(requester: Requester, *, now: datetime, reviewing: bool) -> QuerySet[HIT]:
+    """Return a requester's HITs that are Reviewable, or Reviewing, by the same rule as ``status_of``."""
+    slots = Assignment.objects.filter(hit=OuterRef("pk"))
+    working = Q(state=SlotState.PENDING, deadline__gt=now)
+    free = Q(state=SlotState.OPEN) | Q(state=SlotState.PENDING, deadline__lte=now)
+    return HIT.objects.filter(requester=requester, disposed_at=None, is_reviewing=reviewing).filter(
+        ~Exists(slots.filter(working)), Q(expires_at__lte=now) | ~Exists(slots.filter(free))
+    )

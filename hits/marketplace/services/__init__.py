@@ -1,0 +1,1 @@
+"""The only writers of the marketplace's rows."""

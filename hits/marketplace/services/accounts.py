@@ -1,0 +1,91 @@
+"""Accounts: requesters with their keys and deposits, and workers with their sign-in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from django.conf import settings
+from django.contrib.auth import get_user_model
+from django.contrib.auth.models import Group
+from django.db import DEFAULT_DB_ALIAS, transaction
+
+from hits.domain.access_keys import derive_secret, new_access_key_id
+
+from ..errors import Refused
+from ..models import AccessKey, Clock, Requester, Worker
+from . import ledger
+
+PLATFORM_NAME = "Deerstalker"
+ANNOTATOR_GROUP = "annotator"
+MAX_NAME = 100
+
+
+@dataclass(frozen=True)
+class KeyPair:
+    """A requester with a fresh key pair. The secret is shown once and can be derived again by the server."""
+
+    requester: Requester
+    access_key_id: str
+    secret_access_key: str = field(repr=False)
+
+
+@transaction.atomic
+def create_requester(*, name: str, funds_cents: int | None = None, first_funds_cents: int = 0) -> KeyPair:
+    """Return a new key pair for the account ``name``, making the account if need be.
+
+    ``funds_cents`` is deposited whenever given; ``first_funds_cents`` only when the account is new and
+    nothing else was asked for. Raises Refused for a bad name or a negative sum.
+    """
+    clean = name.strip()
+    if not clean or len(clean) > MAX_NAME or not clean.isprintable():
+        raise Refused(f"A requester's name has 1 to {MAX_NAME} printable characters.")
+    if (funds_cents or 0) < 0:
+        raise Refused("Funds are whole cents and never negative.")
+    requester, created = Requester.objects.get_or_create(name=clean)
+    funds = funds_cents if funds_cents is not None else (first_funds_cents if created else 0)
+    if funds:
+        ledger.deposit(requester=requester, cents=funds, at=Clock.now(), note="create_requester")
+    key = AccessKey.objects.create(requester=requester, access_key_id=new_access_key_id())
+    requester.refresh_from_db()
+    return KeyPair(
+        requester=requester,
+        access_key_id=key.access_key_id,
+        secret_access_key=derive_secret(settings.MTURK_KEYS_SECRET, key.access_key_id),
+    )
+
+
+def ensure_platform_requester(*, using: str = DEFAULT_DB_ALIAS) -> None:
+    """Make sure that the platform's own account and access key exist (run after each migration)."""
+    access_key_id = settings.MTURK_PLATFORM_ACCESS_KEY_ID
+    with transaction.atomic(using=using):
+        requester, _ = Requester.objects.using(using).get_or_create(name=PLATFORM_NAME)
+        AccessKey.objects.using(using).get_or_create(
+            access_key_id=access_key_id, defaults={"requester": requester}
+        )
+
+
+@transaction.atomic
+def deposit(*, requester: Requester, cents: int, note: str = "") -> None:
+    """Fund a requester's account by a positive number of cents. Raises Refused otherwise."""
+    if cents <= 0:
+        raise Refused("Deposit at least one cent.")
+    ledger.deposit(requester=requester, cents=cents, at=Clock.now(), note=note)
+
+
+@transaction.atomic
+def create_worker_account(*, username: str, password: str) -> Worker:
+    """Make a user in group annotator and link a marketplace worker to it. Raises Refused for a taken name."""
+    users = get_user_model()
+    if users.objects.filter(username=username).exists():
+        raise Refused(f"There is already an account named {username!r}.")
+    user = users.objects.create_user(username=username, password=password)
+    return link_worker(user=user)
+
+
+@transaction.atomic
+def link_worker(*, user: object) -> Worker:
+    """Return the marketplace worker of a user, making it (and the group membership) if need be."""
+    group, _ = Group.objects.get_or_create(name=ANNOTATOR_GROUP)
+    user.groups.add(group)  # type: ignore[attr-defined]
+    worker, _ = Worker.objects.get_or_create(user=user)
+    return worker

@@ -1,0 +1,177 @@
+"""A worker's side: take a task, give it back, hand it in."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import secrets
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.conf import settings
+from django.db import IntegrityError, transaction
+from django.db.models import QuerySet
+
+from hits.domain.answer_xml import AnswerError, build_answer
+
+from ..errors import Refused
+from ..models import HIT, Assignment, Attempt, HITType, Outcome, SlotState, Worker
+from . import lifecycle
+
+CANDIDATES = 20
+MAX_ANSWER_BYTES = 262_144
+NOT_PENDING = "There was a problem submitting your results for this task: it is not yours to submit any more."
+
+
+@dataclass(frozen=True)
+class Handed:
+    """A submission that arrived; ``repeated`` when the same attempt had been handed in before."""
+
+    assignment: Assignment
+    repeated: bool
+
+
+def attempt_secret(attempt: Attempt) -> str:
+    """Return the secret in the attempt's turkSubmitTo: derived from its nonce, never stored (64 hex digits)."""
+    message = f"attempt:{attempt.nonce}".encode()
+    return hmac.new(settings.MTURK_KEYS_SECRET.encode(), message, hashlib.sha256).hexdigest()
+
+
+@transaction.atomic
+def accept_from_group(*, worker: Worker, hit_type: HITType, now: datetime) -> Assignment:
+    """Take a free task of a group, or return the one this worker already has open there.
+
+    Raises Refused when nothing is left.
+    """
+    # PostgreSQL: one accept at a time per worker, so that a double click takes one task. (SQLite: always so.)
+    Worker.objects.select_for_update().get(pk=worker.pk)
+    lifecycle.sweep_hit_type(hit_type_pk=hit_type.pk, now=now)
+    mine = Assignment.objects.filter(worker=worker, hit__hit_type=hit_type, state=SlotState.PENDING).first()
+    if mine is not None:
+        return mine
+    free = Assignment.objects.filter(hit__hit_type=hit_type).order_by("hit_id", "pk")
+    return _take_one(worker, free, now)
+
+
+@transaction.atomic
+def accept_hit(*, worker: Worker, hit: HIT, now: datetime) -> Assignment:
+    """Take a slot of this very HIT. Raises Refused."""
+    Worker.objects.select_for_update().get(pk=worker.pk)
+    lifecycle.sweep_hits(hit_pks=[hit.pk], now=now)
+    return _take_one(worker, Assignment.objects.filter(hit=hit).order_by("pk"), now)
+
+
+@transaction.atomic
+def return_task(*, worker: Worker, assignment_id: str, now: datetime) -> Assignment:
+    """Give a task back; its slot is offered again under the same id. Raises Refused when it is not theirs."""
+    slot = (
+        Assignment.objects.filter(assignment_id=assignment_id, worker=worker, state=SlotState.PENDING)
+        .select_related("hit__hit_type")
+        .first()
+    )
+    if slot is None or slot.deadline is None:
+        raise Refused("This task is not open, so there is nothing to return.")
+    lifecycle.end_attempt(slot_pk=slot.pk, outcome=Outcome.RETURNED, at=now, deadline=slot.deadline)
+    return slot
+
+
+@transaction.atomic
+def submit_with_secret(
+    *, secret: str, assignment_id: str, fields: list[tuple[str, str]], now: datetime
+) -> Handed:
+    """Hand in through an attempt's own address. Raises Refused for any attempt but the slot's present one."""
+    digest = hashlib.sha256(secret.encode()).hexdigest()
+    attempt = _attempts().filter(secret_hash=digest).first()
+    if attempt is None or attempt.assignment.assignment_id != assignment_id:
+        raise Refused(NOT_PENDING)
+    return _hand_in(attempt, fields, now)
+
+
+@transaction.atomic
+def submit_signed_in(
+    *, worker: Worker, assignment_id: str, fields: list[tuple[str, str]], now: datetime
+) -> Handed:
+    """Hand in through the bare address: only for the signed-in worker's own present attempt."""
+    attempt = (
+        _attempts()
+        .filter(worker=worker, assignment__assignment_id=assignment_id)
+        .filter(outcome__in=[Outcome.WORKING, Outcome.SUBMITTED])
+        .order_by("-pk")
+        .first()
+    )
+    if attempt is None:
+        raise Refused(NOT_PENDING)
+    return _hand_in(attempt, fields, now)
+
+
+def _attempts() -> QuerySet[Attempt]:
+    return Attempt.objects.select_related("assignment__hit__hit_type", "worker")
+
+
+def _take_one(worker: Worker, slots: QuerySet[Assignment], now: datetime) -> Assignment:
+    """Claim the first free slot by a conditional UPDATE; try the next one when somebody was faster."""
+    free = slots.filter(
+        state=SlotState.OPEN, hit__expires_at__gt=now, hit__disposed_at=None
+    ).exclude(hit__assignments__worker=worker)
+    for _round in range(CANDIDATES):
+        candidates = list(free.select_related("hit__hit_type")[:CANDIDATES])
+        if not candidates:
+            break
+        for slot in candidates:
+            if _claim(slot, worker, now):
+                return slot
+    raise Refused("There is no task of this kind left for you right now.")
+
+
+def _claim(slot: Assignment, worker: Worker, now: datetime) -> bool:
+    deadline = now + timedelta(seconds=slot.hit.hit_type.assignment_seconds)
+    try:
+        with transaction.atomic():
+            claimed = Assignment.objects.filter(pk=slot.pk, state=SlotState.OPEN).update(
+                state=SlotState.PENDING, worker=worker, accepted_at=now, deadline=deadline
+            )
+            if claimed:
+                _open_attempt(slot, worker, now, deadline)
+    except IntegrityError:
+        return False  # the same worker took another slot of this HIT a moment ago
+    if claimed:
+        slot.refresh_from_db()
+    return bool(claimed)
+
+
+def _open_attempt(slot: Assignment, worker: Worker, now: datetime, deadline: datetime) -> None:
+    attempt = Attempt(
+        assignment=slot, worker=worker, nonce=secrets.token_hex(32), accepted_at=now, deadline=deadline
+    )
+    attempt.secret_hash = hashlib.sha256(attempt_secret(attempt).encode()).hexdigest()
+    attempt.save()
+
+
+def _hand_in(attempt: Attempt, fields: list[tuple[str, str]], now: datetime) -> Handed:
+    slot = attempt.assignment
+    if attempt.outcome == Outcome.SUBMITTED:
+        return Handed(assignment=slot, repeated=True)  # a double click or a reload: nothing is overwritten
+    if attempt.outcome != Outcome.WORKING:
+        raise Refused(NOT_PENDING)
+    if attempt.deadline <= now:
+        raise Refused("The time for this task ran out before it was submitted, so it could not be taken.")
+    answer = _answer(fields)
+    auto = now + timedelta(seconds=slot.hit.hit_type.auto_approval_seconds)
+    claimed = Assignment.objects.filter(
+        pk=slot.pk, state=SlotState.PENDING, worker=attempt.worker, deadline=attempt.deadline
+    ).update(state=SlotState.SUBMITTED, submitted_at=now, auto_approval_at=auto, answer=answer)
+    if not claimed:
+        raise Refused(NOT_PENDING)
+    Attempt.objects.filter(pk=attempt.pk).update(outcome=Outcome.SUBMITTED, ended_at=now)
+    slot.refresh_from_db()
+    return Handed(assignment=slot, repeated=False)
+
+
+def _answer(fields: list[tuple[str, str]]) -> str:
+    try:
+        answer = build_answer(fields)
+    except AnswerError as error:
+        raise Refused(f"There was a problem submitting your results: {error}") from None
+    if len(answer.encode()) > MAX_ANSWER_BYTES:
+        raise Refused(f"The answer is too long: at most {MAX_ANSWER_BYTES // 1024} kB can be submitted.")
+    return answer

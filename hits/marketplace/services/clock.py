@@ -1,0 +1,24 @@
+"""Moving the marketplace's clock, for tests and rehearsals."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from django.db import transaction
+from django.db.models import F
+
+from ..models import Clock
+from ..models.clock import SINGLETON
+
+
+@transaction.atomic
+def advance_clock(*, by: timedelta) -> None:
+    """Move the marketplace's clock forward by ``by`` (negative: back). Signatures do not notice."""
+    Clock.objects.get_or_create(pk=SINGLETON)
+    Clock.objects.filter(pk=SINGLETON).update(offset_seconds=F("offset_seconds") + by.total_seconds())
+
+
+@transaction.atomic
+def reset_clock() -> None:
+    """Return to real time."""
+    Clock.objects.filter(pk=SINGLETON).delete()

@@ -1,0 +1,68 @@
+"""A requester's decisions about submitted work: approve, reject, bonus."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from django.db import transaction
+
+from ..models import Assignment, BonusPayment, SlotState
+from . import ledger, lifecycle
+from .hits import current_fees
+
+OVERRIDE_WITHIN = timedelta(days=30)
+
+
+class WrongState(Exception):
+    """The assignment is not in a state that allows the decision."""
+
+
+@transaction.atomic
+def approve(
+    *, slot: Assignment, now: datetime, feedback: str | None = None, override_rejection: bool = False
+) -> None:
+    """Approve a submission and pay it, once. Raises WrongState, ledger.InsufficientFunds (overrides only)."""
+    if slot.state == SlotState.REJECTED and override_rejection:
+        _reopen_rejected(slot, now)
+    if not lifecycle.approve_slot(slot=slot, at=now, feedback=feedback):
+        raise WrongState
+
+
+@transaction.atomic
+def reject(*, slot: Assignment, now: datetime, feedback: str) -> None:
+    """Reject a submission with its reason and release what was held. The slot is not offered again."""
+    claimed = Assignment.objects.filter(pk=slot.pk, state=SlotState.SUBMITTED).update(
+        state=SlotState.REJECTED, rejected_at=now, feedback=feedback
+    )
+    if not claimed:
+        raise WrongState
+    ledger.release(hit=slot.hit, cents=slot.hit.slot_cents, at=now, assignment=slot)
+
+
+@transaction.atomic
+def send_bonus(*, slot: Assignment, cents: int, reason: str, now: datetime) -> BonusPayment:
+    """Pay a worker a bonus for a submitted assignment. Raises ledger.InsufficientFunds."""
+    bonus = BonusPayment.objects.create(
+        requester=slot.hit.requester,
+        assignment=slot,
+        worker=slot.worker,
+        amount_cents=cents,
+        fee_cents=current_fees().fee_cents(cents),
+        reason=reason,
+        granted_at=now,
+    )
+    ledger.pay_bonus(bonus=bonus, at=now)
+    return bonus
+
+
+def _reopen_rejected(slot: Assignment, now: datetime) -> None:
+    """Make a rejected slot submitted again with its money held, if that is still allowed."""
+    in_time = slot.submitted_at is not None and now - slot.submitted_at < OVERRIDE_WITHIN
+    if not in_time or slot.hit.disposed_at is not None:
+        raise WrongState
+    claimed = Assignment.objects.filter(pk=slot.pk, state=SlotState.REJECTED).update(
+        state=SlotState.SUBMITTED, rejected_at=None
+    )
+    if not claimed:
+        raise WrongState
+    ledger.hold(hit=slot.hit, cents=slot.hit.slot_cents, at=now)

@@ -1,0 +1,137 @@
+"""The only code that moves money: each function changes a balance and writes the entries that explain it.
+
+Callers hold a transaction. A balance is changed by one conditional UPDATE whose row count is checked, so
+that two calls at once can never spend the same cent. All amounts are integer cents.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from django.db import transaction
+from django.db.models import F
+
+from ..models import HIT, Assignment, BonusPayment, EntryKind, LedgerEntry, Requester, Worker
+
+
+class InsufficientFunds(Exception):
+    """The requester's available balance does not cover the sum."""
+
+
+@transaction.atomic
+def deposit(*, requester: Requester, cents: int, at: datetime, note: str = "") -> LedgerEntry:
+    """Add money to a requester's account. Raises ValueError unless ``cents`` is positive."""
+    if cents <= 0:
+        raise ValueError(f"A deposit is at least one cent, got {cents}.")
+    _move(requester, available=cents)
+    return LedgerEntry.objects.create(
+        kind=EntryKind.DEPOSIT, requester=requester, available_cents=cents, note=note, created_at=at
+    )
+
+
+@transaction.atomic
+def hold(*, hit: HIT, cents: int, at: datetime) -> None:
+    """Set money aside for a HIT's slots. Raises InsufficientFunds, and then nothing has changed."""
+    if not cents:
+        return
+    _move(hit.requester, available=-cents, held=cents)
+    LedgerEntry.objects.create(
+        kind=EntryKind.HOLD,
+        requester=hit.requester,
+        hit=hit,
+        available_cents=-cents,
+        held_cents=cents,
+        created_at=at,
+    )
+
+
+@transaction.atomic
+def release(*, hit: HIT, cents: int, at: datetime, assignment: Assignment | None = None) -> None:
+    """Give held money back: a slot was rejected, or a HIT disposed of with slots left."""
+    if not cents:
+        return
+    _move(hit.requester, available=cents, held=-cents)
+    LedgerEntry.objects.create(
+        kind=EntryKind.RELEASE,
+        requester=hit.requester,
+        hit=hit,
+        assignment=assignment,
+        available_cents=cents,
+        held_cents=-cents,
+        created_at=at,
+    )
+
+
+@transaction.atomic
+def pay_reward(*, assignment: Assignment, at: datetime) -> None:
+    """Pay a slot's reward and fee out of what was held for it. The database allows one reward per slot."""
+    hit = assignment.hit
+    _move(hit.requester, held=-hit.slot_cents)
+    if hit.reward_cents:
+        LedgerEntry.objects.create(
+            kind=EntryKind.REWARD,
+            requester=hit.requester,
+            worker=assignment.worker,
+            hit=hit,
+            assignment=assignment,
+            held_cents=-hit.reward_cents,
+            worker_cents=hit.reward_cents,
+            created_at=at,
+        )
+    if hit.fee_cents:
+        LedgerEntry.objects.create(
+            kind=EntryKind.FEE,
+            requester=hit.requester,
+            hit=hit,
+            assignment=assignment,
+            held_cents=-hit.fee_cents,
+            created_at=at,
+        )
+
+
+@transaction.atomic
+def pay_bonus(*, bonus: BonusPayment, at: datetime) -> None:
+    """Pay a bonus and its fee from the available balance. Raises InsufficientFunds."""
+    common = {"requester": bonus.requester, "assignment": bonus.assignment, "bonus": bonus, "created_at": at}
+    _move(bonus.requester, available=-(bonus.amount_cents + bonus.fee_cents))
+    LedgerEntry.objects.create(
+        kind=EntryKind.BONUS,
+        worker=bonus.worker,
+        available_cents=-bonus.amount_cents,
+        worker_cents=bonus.amount_cents,
+        **common,
+    )
+    if bonus.fee_cents:
+        LedgerEntry.objects.create(kind=EntryKind.FEE, available_cents=-bonus.fee_cents, **common)
+
+
+@transaction.atomic
+def record_payout(*, worker: Worker, cents: int, at: datetime, note: str) -> LedgerEntry:
+    """Record that a worker was paid outside the platform. ``note`` holds means and reference.
+
+    Raises ValueError when more is paid out than is owed.
+    """
+    Worker.objects.select_for_update().get(pk=worker.pk)
+    owed = sum(worker.ledger.values_list("worker_cents", flat=True))
+    if not 0 < cents <= owed:
+        raise ValueError(f"A payout is between 1 cent and what is owed ({owed} cents), got {cents}.")
+    return LedgerEntry.objects.create(
+        kind=EntryKind.PAYOUT, worker=worker, worker_cents=-cents, note=note, created_at=at
+    )
+
+
+@transaction.atomic
+def adjust(*, requester: Requester, cents: int, at: datetime, note: str) -> LedgerEntry:
+    """Correct a requester's available balance by ``cents`` (either sign), with the reason in ``note``."""
+    _move(requester, available=cents)
+    return LedgerEntry.objects.create(
+        kind=EntryKind.ADJUSTMENT, requester=requester, available_cents=cents, note=note, created_at=at
+    )
+
+
+def _move(requester: Requester, *, available: int = 0, held: int = 0) -> None:
+    changed = Requester.objects.filter(
+        pk=requester.pk, available_cents__gte=-available, held_cents__gte=-held
+    ).update(available_cents=F("available_cents") + available, held_cents=F("held_cents") + held)
+    if changed != 1:
+        raise InsufficientFunds(f"{requester.name} lacks {-available} available or {-held} held cents.")

@@ -1,0 +1,41 @@
+"""Shared row behaviour."""
+
+from typing import Any
+
+from django.db import models
+
+
+class AppendOnlyError(TypeError):
+    """Somebody tried to change or delete a row that is evidence."""
+
+
+class AppendOnlyQuerySet(models.QuerySet[Any]):
+    """Refuses bulk changes as well as single ones."""
+
+    def update(self, **kwargs: Any) -> int:
+        """Refuse."""
+        raise AppendOnlyError(f"{self.model.__name__} rows are never changed")
+
+    def delete(self) -> tuple[int, dict[str, int]]:
+        """Refuse."""
+        raise AppendOnlyError(f"{self.model.__name__} rows are never deleted")
+
+
+class AppendOnly(models.Model):
+    """A row that is written once. Migrations add database triggers that hold against raw SQL too."""
+
+    objects = AppendOnlyQuerySet.as_manager()
+
+    class Meta:
+        abstract = True
+
+    def save(self, *args: Any, **kwargs: Any) -> None:
+        """Insert; a second save is refused."""
+        if not self._state.adding:
+            raise AppendOnlyError(f"{type(self).__name__} rows are never changed")
+        kwargs["force_insert"] = True
+        super().save(*args, **kwargs)
+
+    def delete(self, *args: Any, **kwargs: Any) -> tuple[int, dict[str, int]]:
+        """Refuse."""
+        raise AppendOnlyError(f"{type(self).__name__} rows are never deleted")

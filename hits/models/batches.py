@@ -1,0 +1,99 @@
+"""Batches, their units, and the HITs that carry them to a marketplace."""
+
+import uuid
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+
+from hits.domain.states import BatchState, HitState
+from hits.models.images import Image
+from hits.models.people import Worker
+from hits.models.projects import Project
+
+
+class Batch(models.Model):
+    """One launch of one kind over many units. ``kind`` is a folder's name, not a list of choices."""
+
+    project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="batches")
+    kind = models.CharField(max_length=60)
+    kind_version = models.PositiveIntegerField()
+    name = models.CharField(max_length=120)
+    environment = models.CharField(max_length=40)
+    state = models.CharField(max_length=12, default=BatchState.DRAFT)
+    reward_cents = models.PositiveIntegerField()
+    bonus_cents = models.PositiveIntegerField(default=0)
+    assignments_per_hit = models.PositiveIntegerField()
+    duration_seconds = models.PositiveIntegerField()
+    lifetime_seconds = models.PositiveIntegerField()
+    auto_approval_seconds = models.PositiveIntegerField()
+    estimate_cents = models.PositiveIntegerField(default=0)
+    hit_type_id = models.CharField(max_length=64, blank=True)
+    provenance = models.JSONField(default=dict)
+    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, related_name="+")
+    created_at = models.DateTimeField(auto_now_add=True)
+    launched_at = models.DateTimeField(null=True)
+    synced_at = models.DateTimeField(null=True)
+
+    class Meta:
+        ordering = ["-id"]
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(state__in=[s.value for s in BatchState]), name="batch_state_known"
+            ),
+            models.CheckConstraint(
+                condition=Q(reward_cents__gt=0, assignments_per_hit__gt=0), name="batch_pays_somebody"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Unit(models.Model):
+    """One thing to be worked on: a payload that the kind's schema accepted, and its images by id."""
+
+    batch = models.ForeignKey(Batch, on_delete=models.PROTECT, related_name="units")
+    key = models.CharField(max_length=80)
+    public_id = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
+    payload = models.JSONField()
+    images = models.ManyToManyField(Image, related_name="units")
+    # Workers who may not judge this unit, such as the author of what it shows.
+    excluded_workers = models.ManyToManyField(Worker, related_name="excluded_from")
+
+    class Meta:
+        ordering = ["id"]
+        constraints = [models.UniqueConstraint(fields=["batch", "key"], name="unit_key_once_per_batch")]
+
+    def __str__(self) -> str:
+        return f"{self.batch_id}/{self.key}"
+
+
+class Hit(models.Model):
+    """One HIT for one unit. The row stands, with its token, before the marketplace hears of it."""
+
+    unit = models.ForeignKey(Unit, on_delete=models.PROTECT, related_name="hits")
+    environment = models.CharField(max_length=40)
+    generation = models.PositiveIntegerField(default=1)
+    token = models.CharField(max_length=64, unique=True)
+    annotation = models.CharField(max_length=255)
+    state = models.CharField(max_length=12, default=HitState.PLANNED)
+    attempt_at = models.DateTimeField(null=True)
+    hit_id = models.CharField(max_length=64, null=True, blank=True)  # noqa: DJ001 - null until the marketplace names it
+    max_assignments = models.PositiveIntegerField()
+    expires_at = models.DateTimeField(null=True)
+    error = models.CharField(max_length=400, blank=True)
+
+    class Meta:
+        ordering = ["id"]
+        constraints = [
+            models.UniqueConstraint(fields=["unit", "generation"], name="hit_generation_once"),
+            models.UniqueConstraint(fields=["environment", "hit_id"], name="hit_id_once_per_environment"),
+            models.CheckConstraint(condition=Q(state__in=[s.value for s in HitState]), name="hit_state_known"),
+            models.CheckConstraint(
+                condition=~Q(state=HitState.LIVE) | Q(hit_id__isnull=False), name="live_hit_has_an_id"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.annotation

@@ -1,0 +1,66 @@
+"""Long pieces of work."""
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+
+from hits.domain.states import OPEN_JOB_STATES, JobState
+from hits.models.projects import Project
+
+
+class Job(models.Model):
+    """One piece of long work. The row is the truth; a broker message only says: look at it now.
+
+    ``task`` is the Celery task's name; ``cursor`` is where to go on after a kill; ``lease_until``
+    says until when the present worker may be believed alive.
+    """
+
+    task = models.CharField(max_length=80)
+    project = models.ForeignKey(Project, on_delete=models.CASCADE, null=True, related_name="jobs")
+    title = models.CharField(max_length=160)
+    args = models.JSONField(default=dict)
+    state = models.CharField(max_length=10, default=JobState.QUEUED)
+    done = models.PositiveIntegerField(default=0)
+    total = models.PositiveIntegerField(default=0)
+    cursor = models.JSONField(default=dict)
+    result = models.JSONField(default=dict)
+    error = models.CharField(max_length=1000, blank=True)
+    cancel_requested = models.BooleanField(default=False)
+    lease_owner = models.CharField(max_length=64, blank=True)
+    lease_until = models.DateTimeField(null=True)
+    created_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+"
+    )
+    created_at = models.DateTimeField(auto_now_add=True)
+    started_at = models.DateTimeField(null=True)
+    finished_at = models.DateTimeField(null=True)
+    # At most one open job per key, for instance one publisher per batch.
+    exclusive_key = models.CharField(max_length=120, blank=True)
+
+    class Meta:
+        ordering = ["-id"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["exclusive_key"],
+                condition=Q(state__in=[s.value for s in OPEN_JOB_STATES]) & ~Q(exclusive_key=""),
+                name="one_open_job_per_key",
+            ),
+            models.CheckConstraint(condition=Q(state__in=[s.value for s in JobState]), name="job_state_known"),
+        ]
+        indexes = [
+            # The sweeper's query: open jobs whose lease has run out.
+            models.Index(fields=["state", "lease_until"], name="job_sweep"),
+        ]
+
+    def __str__(self) -> str:
+        return self.title
+
+
+class Heartbeat(models.Model):
+    """When a background process last said that it is alive, so that pages can tell when none is."""
+
+    name = models.CharField(max_length=40, unique=True)
+    at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return self.name

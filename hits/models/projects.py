@@ -1,0 +1,58 @@
+"""Projects, who may do what in them, and what was done."""
+
+from django.conf import settings
+from django.core.serializers.json import DjangoJSONEncoder
+from django.db import models
+
+from hits.domain.states import Role
+from hits.models.base import AppendOnly
+
+
+class Project(models.Model):
+    """One dataset in the making. A rehearsal may be played by scripts and is never exported as real."""
+
+    name = models.CharField(max_length=120)
+    slug = models.SlugField(max_length=60, unique=True)
+    is_rehearsal = models.BooleanField(default=False)
+    target_cents_per_hour = models.PositiveIntegerField(default=1500)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["name"]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Membership(models.Model):
+    """A person's role in a project. Annotators take part through ``Participation`` instead."""
+
+    project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="memberships")
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="memberships")
+    role = models.CharField(max_length=12, choices=[(r.value, r.value) for r in Role])
+    added_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["project", "user"], name="one_role_per_person_and_project"),
+            models.CheckConstraint(
+                condition=models.Q(role__in=[r.value for r in Role]), name="membership_role_known"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.user} is {self.role} of {self.project}"
+
+
+class AuditEvent(AppendOnly):
+    """Who did what to what, and when. Holds ids and counts, never worker ids or answers."""
+
+    project = models.ForeignKey(Project, on_delete=models.PROTECT, null=True, related_name="events")
+    actor = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, related_name="+")
+    action = models.CharField(max_length=60)
+    subject = models.CharField(max_length=80, blank=True)
+    data = models.JSONField(default=dict, encoder=DjangoJSONEncoder)
+    at = models.DateTimeField(auto_now_add=True)
+
+    class Meta(AppendOnly.Meta):
+        ordering = ["-id"]

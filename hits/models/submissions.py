@@ -1,0 +1,165 @@
+"""What workers sent, what the marketplace says about it, and what was decided."""
+
+import uuid
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+
+from hits.domain.states import AssignmentStatus, CallState, Match, Verdict
+from hits.models.base import AppendOnly
+from hits.models.batches import Hit
+from hits.models.images import Image
+from hits.models.people import Worker
+
+
+class Attempt(models.Model):
+    """One worker's try at an assignment. The marketplace may hand the same id to another worker later."""
+
+    hit = models.ForeignKey(Hit, on_delete=models.PROTECT, related_name="attempts")
+    assignment_id = models.CharField(max_length=64)
+    worker = models.ForeignKey(Worker, on_delete=models.PROTECT, related_name="attempts")
+    opened_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["hit", "assignment_id", "worker"], name="attempt_once_per_worker")
+        ]
+
+
+class Draft(models.Model):
+    """Unfinished work, kept so that nothing is lost. Only its own assignment and worker see it."""
+
+    attempt = models.OneToOneField(Attempt, on_delete=models.CASCADE, related_name="draft")
+    content = models.JSONField()
+    revision = models.PositiveIntegerField(default=0)
+    saved_at = models.DateTimeField()
+
+
+class Submission(AppendOnly):
+    """An answer as it came in. It counts only once the marketplace shows its id and hash (see Assignment)."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    attempt = models.ForeignKey(Attempt, on_delete=models.PROTECT, related_name="submissions")
+    client_uuid = models.UUIDField(unique=True)
+    kind = models.CharField(max_length=60)
+    kind_version = models.PositiveIntegerField()
+    answer = models.JSONField()
+    sha256 = models.CharField(max_length=64)
+    # Fingerprints of the images as shown, so that boxes can never drift from their pixels.
+    images = models.JSONField(default=list)
+    active_seconds = models.FloatField()
+    simulated = models.BooleanField(default=False)
+    received_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta(AppendOnly.Meta):
+        ordering = ["received_at"]
+        constraints = [
+            models.CheckConstraint(condition=Q(active_seconds__gte=0), name="active_time_not_negative")
+        ]
+
+    @property
+    def schema_version(self) -> str:
+        """Name and version of the kind whose rules the answer passed."""
+        return f"{self.kind}/{self.kind_version}"
+
+
+class Assignment(models.Model):
+    """What the marketplace shows for one submitted assignment: the truth about who is paid for what."""
+
+    hit = models.ForeignKey(Hit, on_delete=models.PROTECT, related_name="assignments")
+    assignment_id = models.CharField(max_length=64)
+    worker = models.ForeignKey(Worker, on_delete=models.PROTECT, related_name="assignments")
+    status = models.CharField(max_length=12)
+    match = models.CharField(max_length=20)
+    submission = models.OneToOneField(
+        Submission, on_delete=models.PROTECT, null=True, related_name="assignment"
+    )
+    answer_xml = models.TextField()
+    accepted_at = models.DateTimeField(null=True)
+    submitted_at = models.DateTimeField()
+    auto_approves_at = models.DateTimeField(null=True)
+    synced_at = models.DateTimeField()
+
+    class Meta:
+        ordering = ["submitted_at", "id"]
+        constraints = [
+            models.UniqueConstraint(fields=["hit", "assignment_id"], name="assignment_once"),
+            models.CheckConstraint(
+                condition=Q(status__in=[s.value for s in AssignmentStatus]), name="assignment_status_known"
+            ),
+            models.CheckConstraint(
+                condition=~Q(match=Match.MATCHED) | Q(submission__isnull=False), name="matched_has_submission"
+            ),
+        ]
+        indexes = [models.Index(fields=["status", "match"], name="assignment_review_queue")]
+
+
+class Decision(AppendOnly):
+    """A person's verdict on an assignment, with what the worker is told."""
+
+    assignment = models.ForeignKey(Assignment, on_delete=models.PROTECT, related_name="decisions")
+    verdict = models.CharField(max_length=10)
+    feedback = models.CharField(max_length=1000, blank=True)
+    decided_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, related_name="+"
+    )
+    decided_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta(AppendOnly.Meta):
+        constraints = [
+            # One verdict an assignment, for now; overriding a rejection becomes a second row later.
+            models.UniqueConstraint(fields=["assignment"], name="one_decision_per_assignment"),
+            models.CheckConstraint(
+                condition=Q(verdict__in=[v.value for v in Verdict]), name="verdict_known"
+            ),
+        ]
+
+
+class OutgoingCall(models.Model):
+    """One marketplace call that moves money or a decision, written down before it is made."""
+
+    class Operation(models.TextChoices):
+        """Which call."""
+
+        APPROVE = "approve"
+        REJECT = "reject"
+        BONUS = "bonus"
+
+    decision = models.ForeignKey(Decision, on_delete=models.PROTECT, related_name="calls")
+    operation = models.CharField(max_length=10, choices=Operation.choices)
+    amount_cents = models.PositiveIntegerField(default=0)
+    fee_cents = models.PositiveIntegerField(default=0)
+    token = models.CharField(max_length=64, unique=True)
+    state = models.CharField(max_length=10, default=CallState.PLANNED)
+    attempt_at = models.DateTimeField(null=True)
+    done_at = models.DateTimeField(null=True)
+    error = models.CharField(max_length=400, blank=True)
+
+    class Meta:
+        ordering = ["id"]
+        constraints = [
+            models.UniqueConstraint(fields=["decision", "operation"], name="one_call_per_operation"),
+            models.CheckConstraint(condition=Q(state__in=[s.value for s in CallState]), name="call_state_known"),
+        ]
+
+
+class Observation(AppendOnly):
+    """An observation pair of a confirmed submission, addressable by its published id."""
+
+    instance_id = models.CharField(max_length=32, unique=True)
+    submission = models.ForeignKey(Submission, on_delete=models.PROTECT, related_name="observations")
+    image = models.ForeignKey(Image, on_delete=models.PROTECT, related_name="observations")
+    index = models.PositiveSmallIntegerField()
+    clue = models.TextField()
+    inference = models.TextField()
+    confidence = models.PositiveSmallIntegerField()
+    boxes = models.JSONField()
+    bonus = models.BooleanField(default=False)
+
+    class Meta(AppendOnly.Meta):
+        ordering = ["id"]
+        constraints = [
+            models.UniqueConstraint(fields=["submission", "index"], name="observation_index_once"),
+            models.CheckConstraint(condition=Q(confidence__in=[1, 2, 3]), name="confidence_known"),
+        ]

@@ -1,0 +1,1 @@
+"""The requester's side of a marketplace. Only ``boto`` speaks to one."""

@@ -1,0 +1,256 @@
+"""The marketplace through unmodified boto3. The only module that imports it.
+
+Every call is made outside any transaction: ``atomic(durable=True)`` is opened and closed first, and
+raises when one is open. In process the marketplace writes to the same database, and a rollback of
+ours would erase its rows too; over HTTP it would wait for our own lock.
+"""
+
+import logging
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import boto3
+import botocore.exceptions
+from botocore.config import Config
+from django.conf import settings
+from django.db import transaction
+from django.utils.module_loading import import_string
+
+from hits.domain.access_keys import derive_secret
+from hits.domain.money import format_usd, parse_usd
+from hits.mturk.environments import REGION, Environment, current
+from hits.mturk.port import (
+    Balance,
+    Failure,
+    HitTypeSpec,
+    MarketplaceError,
+    RemoteAssignment,
+    RemoteBonus,
+    RemoteHit,
+)
+
+logger = logging.getLogger(__name__)
+
+PAGE = 100
+_LOST = (
+    botocore.exceptions.ConnectionError,
+    botocore.exceptions.HTTPClientError,
+    botocore.exceptions.ReadTimeoutError,
+)
+_local = threading.local()
+
+
+def marketplace() -> "BotoMarketplace":
+    """Return this thread's client for the configured environment."""
+    environment = current()
+    cached: BotoMarketplace | None = getattr(_local, "marketplace", None)
+    if cached is None or cached.environment != environment:
+        cached = _local.marketplace = BotoMarketplace(environment)
+    return cached
+
+
+class BotoMarketplace:
+    """Implements ``hits.mturk.port.Marketplace``."""
+
+    def __init__(self, environment: Environment) -> None:
+        self.environment = environment
+        self._client = _client(environment)
+
+    def create_hit_type(self, spec: HitTypeSpec) -> str:
+        """Return the HIT type's id."""
+        reply = self._call(
+            self._client.create_hit_type,
+            Title=spec.title,
+            Description=spec.description,
+            Keywords=spec.keywords,
+            Reward=format_usd(spec.reward_cents),
+            AssignmentDurationInSeconds=spec.duration_seconds,
+            AutoApprovalDelayInSeconds=spec.auto_approval_seconds,
+        )
+        return str(reply["HITTypeId"])
+
+    def create_hit(  # noqa: PLR0913 - one call of the wire
+        self,
+        *,
+        hit_type_id: str,
+        question: str,
+        annotation: str,
+        max_assignments: int,
+        lifetime_seconds: int,
+        token: str,
+    ) -> RemoteHit:
+        """Publish one HIT."""
+        reply = self._call(
+            self._client.create_hit_with_hit_type,
+            HITTypeId=hit_type_id,
+            Question=question,
+            RequesterAnnotation=annotation,
+            MaxAssignments=max_assignments,
+            LifetimeInSeconds=lifetime_seconds,
+            UniqueRequestToken=token,
+        )
+        return _hit(reply["HIT"])
+
+    def get_hit(self, hit_id: str) -> RemoteHit:
+        """Return one HIT."""
+        return _hit(self._call(self._client.get_hit, HITId=hit_id)["HIT"])
+
+    def list_hits(self) -> Iterator[RemoteHit]:
+        """Yield all HITs, all pages."""
+        for row in self._pages(self._client.list_hits, "HITs"):
+            yield _hit(row)
+
+    def list_assignments(self, hit_id: str, statuses: Sequence[str] = ()) -> Iterator[RemoteAssignment]:
+        """Yield a HIT's assignments, all pages."""
+        extra = {"AssignmentStatuses": list(statuses)} if statuses else {}
+        for row in self._pages(self._client.list_assignments_for_hit, "Assignments", HITId=hit_id, **extra):
+            yield RemoteAssignment(
+                assignment_id=row["AssignmentId"],
+                worker_id=row["WorkerId"],
+                hit_id=row["HITId"],
+                status=row["AssignmentStatus"],
+                accepted_at=_utc(row.get("AcceptTime")),
+                submitted_at=_utc_required(row["SubmitTime"]),
+                auto_approves_at=_utc(row.get("AutoApprovalTime")),
+                answer_xml=row.get("Answer", ""),
+            )
+
+    def approve(self, assignment_id: str, feedback: str) -> None:
+        """Approve an assignment."""
+        extra = {"RequesterFeedback": feedback} if feedback else {}
+        self._call(self._client.approve_assignment, AssignmentId=assignment_id, **extra)
+
+    def reject(self, assignment_id: str, feedback: str) -> None:
+        """Reject an assignment."""
+        self._call(self._client.reject_assignment, AssignmentId=assignment_id, RequesterFeedback=feedback)
+
+    def send_bonus(
+        self, *, worker_id: str, assignment_id: str, amount_cents: int, reason: str, token: str
+    ) -> None:
+        """Pay a bonus."""
+        self._call(
+            self._client.send_bonus,
+            WorkerId=worker_id,
+            AssignmentId=assignment_id,
+            BonusAmount=format_usd(amount_cents),
+            Reason=reason,
+            UniqueRequestToken=token,
+        )
+
+    def list_bonuses(self, assignment_id: str) -> Iterator[RemoteBonus]:
+        """Yield the bonuses paid for an assignment."""
+        for row in self._pages(self._client.list_bonus_payments, "BonusPayments", AssignmentId=assignment_id):
+            yield RemoteBonus(
+                worker_id=row["WorkerId"],
+                assignment_id=row["AssignmentId"],
+                amount_cents=parse_usd(row["BonusAmount"]),
+                reason=row.get("Reason", ""),
+            )
+
+    def expire(self, hit_id: str) -> None:
+        """Expire a HIT now; a day ago, so that no clock difference turns it into an extension."""
+        self._call(
+            self._client.update_expiration_for_hit,
+            HITId=hit_id,
+            ExpireAt=datetime.now(UTC) - timedelta(days=1),
+        )
+
+    def balance(self) -> Balance:
+        """Return the account's balance."""
+        reply = self._call(self._client.get_account_balance)
+        return Balance(parse_usd(reply["AvailableBalance"]), parse_usd(reply.get("OnHoldBalance", "0")))
+
+    def _pages(self, method: Callable[..., Any], key: str, **arguments: Any) -> Iterator[dict[str, Any]]:
+        token: dict[str, str] = {}
+        while True:
+            reply = self._call(method, MaxResults=PAGE, **arguments, **token)
+            yield from reply[key]
+            if not reply.get("NextToken") or not reply[key]:
+                return
+            token = {"NextToken": reply["NextToken"]}
+
+    def _call(self, method: Callable[..., Any], **arguments: Any) -> dict[str, Any]:
+        with transaction.atomic(durable=True):
+            pass  # raises inside an open transaction: see the module's docstring
+        try:
+            reply: dict[str, Any] = method(**arguments)
+        except botocore.exceptions.ClientError as error:
+            raise _translate(error) from error
+        except _LOST as error:
+            raise MarketplaceError(Failure.UNREACHABLE, str(error)) from error
+        except botocore.exceptions.NoCredentialsError as error:
+            raise MarketplaceError(
+                Failure.REFUSED, "no marketplace keys: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
+            ) from error
+        return reply
+
+
+def _client(environment: Environment) -> Any:
+    keys: dict[str, str] = {}
+    if environment.name.startswith("local"):
+        key_id = settings.MTURK_PLATFORM_ACCESS_KEY_ID
+        keys = {
+            "aws_access_key_id": key_id,
+            "aws_secret_access_key": derive_secret(settings.MTURK_KEYS_SECRET, key_id),
+        }
+    client = boto3.session.Session().client(
+        "mturk",
+        region_name=REGION,
+        endpoint_url=environment.endpoint_url,
+        config=Config(
+            retries={"mode": "standard", "max_attempts": 8},
+            read_timeout=10,
+            connect_timeout=10,
+            max_pool_connections=4,
+        ),
+        **keys,
+    )
+    if environment.in_process:
+        import_string(settings.MTURK_INPROCESS_TRANSPORT)(client)
+    return client
+
+
+def _translate(error: botocore.exceptions.ClientError) -> MarketplaceError:
+    details: dict[str, Any] = dict(error.response)
+    code = str(details.get("TurkErrorCode") or details.get("Error", {}).get("Code", ""))
+    kind = details.get("Error", {}).get("Code", "")
+    message = str(details.get("Message") or details.get("Error", {}).get("Message", "")) or code
+    lower = code.lower()
+    if kind == "ThrottlingException":
+        failure = Failure.THROTTLED
+    elif "alreadyexists" in lower or "duplicaterequest" in lower or "idempotency token" in message:
+        failure = Failure.ALREADY_EXISTS
+    elif "insufficientfunds" in lower:
+        failure = Failure.NO_FUNDS
+    elif "doesnotexist" in lower:
+        failure = Failure.NOT_FOUND
+    elif "state" in lower:
+        failure = Failure.WRONG_STATE
+    elif details.get("ResponseMetadata", {}).get("HTTPStatusCode", 400) >= 500:  # noqa: PLR2004
+        failure = Failure.UNREACHABLE  # the service may have done it before it fell over
+    else:
+        failure = Failure.REFUSED
+    return MarketplaceError(failure, message, code=code)
+
+
+def _hit(row: dict[str, Any]) -> RemoteHit:
+    return RemoteHit(
+        hit_id=row["HITId"],
+        annotation=row.get("RequesterAnnotation", ""),
+        status=row["HITStatus"],
+        max_assignments=row["MaxAssignments"],
+        pending=row["NumberOfAssignmentsPending"],
+        available=row["NumberOfAssignmentsAvailable"],
+        completed=row["NumberOfAssignmentsCompleted"],
+        expires_at=_utc_required(row["Expiration"]),
+    )
+
+
+def _utc(value: datetime | None) -> datetime | None:
+    return value.astimezone(UTC) if value else None
+
+
+def _utc_required(value: datetime) -> datetime:
+    return value.astimezone(UTC)

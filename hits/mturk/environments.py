@@ -1,0 +1,62 @@
+"""Which marketplace is meant, and the guard before the one that costs real money."""
+
+from dataclasses import dataclass
+
+from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
+
+from hits.domain.money import AMAZON_FEES, LOCAL_FEES, FeeSchedule
+
+REGION = "us-east-1"  # the only region with a documented endpoint; botocore would invent others
+
+
+@dataclass(frozen=True, slots=True)
+class Environment:
+    """A marketplace endpoint. ``name`` is stored on rows; ``is_live`` means real money of real people."""
+
+    name: str
+    endpoint_url: str
+    in_process: bool
+    is_live: bool
+    fees: FeeSchedule
+    label: str
+
+
+_AWS = {
+    "aws-sandbox": "https://mturk-requester-sandbox.us-east-1.amazonaws.com",
+    "aws-production": "https://mturk-requester.us-east-1.amazonaws.com",
+}
+
+
+def current() -> Environment:
+    """Return the environment that ``MTURK_ENDPOINT`` names.
+
+    Raises:
+        ImproperlyConfigured: the word is unknown, or production is asked for without ``MTURK_LIVE=1``.
+    """
+    return resolve(settings.MTURK_ENDPOINT)
+
+
+def resolve(word: str) -> Environment:
+    """Return the environment called ``word``: local, aws-sandbox, aws-production or an https URL."""
+    if word == "local":
+        url = f"{settings.PUBLIC_URL}/mturk/"
+        return Environment("local", url, True, False, fees_of("local"), "Built-in marketplace")
+    if word in _AWS:
+        live = word == "aws-production"
+        if live and not settings.MTURK_LIVE:
+            raise ImproperlyConfigured("MTURK_ENDPOINT=aws-production spends real money: set MTURK_LIVE=1 too")
+        return Environment(word, _AWS[word], False, live, AMAZON_FEES, "Amazon Mechanical Turk")
+    if word.startswith(("https://", "http://127.0.0.1", "http://localhost")):
+        # Somebody's own MTurk-compatible service, or ours over HTTP: fees as ours are set.
+        return Environment("local-http", word, False, word.startswith("https://"), fees_of("local-http"), word)
+    raise ImproperlyConfigured(
+        f"MTURK_ENDPOINT={word!r}: use local, aws-sandbox, aws-production or an https:// address"
+    )
+
+
+def fees_of(name: str) -> FeeSchedule:
+    """Return the fee schedule of the environment that rows call ``name``."""
+    if name.startswith("aws-") or settings.MARKETPLACE_FEE_SCHEDULE == "amazon":
+        return AMAZON_FEES
+    return LOCAL_FEES

@@ -1,0 +1,154 @@
+"""What the platform asks of a marketplace, in its own words.
+
+Money is integer cents, time is aware UTC, lists are complete (every page). Adapters turn the wire
+into these; services see nothing else.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Protocol
+
+
+class Failure(StrEnum):
+    """Why a call failed, as far as the caller has to act differently."""
+
+    ALREADY_EXISTS = "already_exists"  # the token was seen before: the first call went through
+    WRONG_STATE = "wrong_state"  # for instance: approving what is approved
+    NOT_FOUND = "not_found"
+    NO_FUNDS = "no_funds"
+    THROTTLED = "throttled"
+    UNREACHABLE = "unreachable"  # the reply was lost: the call may have gone through
+    REFUSED = "refused"
+
+
+class MarketplaceError(Exception):
+    """A marketplace call failed. ``retry`` tells whether the same call may be repeated."""
+
+    def __init__(self, failure: Failure, message: str, *, code: str = "") -> None:
+        super().__init__(message)
+        self.failure = failure
+        self.code = code
+
+    @property
+    def retry(self) -> bool:
+        """True when repeating with the same token is safe and may help."""
+        return self.failure in {Failure.THROTTLED, Failure.UNREACHABLE}
+
+
+@dataclass(frozen=True, slots=True)
+class HitTypeSpec:
+    """What makes two HITs one group."""
+
+    title: str
+    description: str
+    keywords: str
+    reward_cents: int
+    duration_seconds: int
+    auto_approval_seconds: int
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteHit:
+    """A HIT as the marketplace shows it."""
+
+    hit_id: str
+    annotation: str
+    status: str
+    max_assignments: int
+    pending: int
+    available: int
+    completed: int
+    expires_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteAssignment:
+    """A submitted assignment as the marketplace shows it. ``answer_xml`` is worker-controlled."""
+
+    assignment_id: str
+    worker_id: str
+    hit_id: str
+    status: str
+    accepted_at: datetime | None
+    submitted_at: datetime
+    auto_approves_at: datetime | None
+    answer_xml: str
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteBonus:
+    """A bonus that was paid."""
+
+    worker_id: str
+    assignment_id: str
+    amount_cents: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Balance:
+    """The requester's account, in cents."""
+
+    available_cents: int
+    on_hold_cents: int
+
+
+class Marketplace(Protocol):
+    """The calls that the platform makes. Every method may raise ``MarketplaceError``."""
+
+    def create_hit_type(self, spec: HitTypeSpec) -> str:
+        """Return the HIT type's id; equal values give the same id."""
+        ...
+
+    def create_hit(  # noqa: PLR0913 - one call of the wire
+        self,
+        *,
+        hit_type_id: str,
+        question: str,
+        annotation: str,
+        max_assignments: int,
+        lifetime_seconds: int,
+        token: str,
+    ) -> RemoteHit:
+        """Publish one HIT. A repeated token raises ``ALREADY_EXISTS``."""
+        ...
+
+    def get_hit(self, hit_id: str) -> RemoteHit:
+        """Return one HIT."""
+        ...
+
+    def list_hits(self) -> Iterator[RemoteHit]:
+        """Yield every HIT of this requester, newest first, all pages."""
+        ...
+
+    def list_assignments(self, hit_id: str, statuses: Sequence[str] = ()) -> Iterator[RemoteAssignment]:
+        """Yield a HIT's submitted assignments, all pages."""
+        ...
+
+    def approve(self, assignment_id: str, feedback: str) -> None:
+        """Approve and pay the reward."""
+        ...
+
+    def reject(self, assignment_id: str, feedback: str) -> None:
+        """Reject with a reason that the worker reads."""
+        ...
+
+    def send_bonus(
+        self, *, worker_id: str, assignment_id: str, amount_cents: int, reason: str, token: str
+    ) -> None:
+        """Pay a bonus. A repeated token raises ``ALREADY_EXISTS``."""
+        ...
+
+    def list_bonuses(self, assignment_id: str) -> Iterator[RemoteBonus]:
+        """Yield the bonuses paid for an assignment."""
+        ...
+
+    def expire(self, hit_id: str) -> None:
+        """Stop offering a HIT now; work in hand may still be submitted."""
+        ...
+
+    def balance(self) -> Balance:
+        """Return the account's balance."""
+        ...

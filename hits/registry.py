@@ -1,0 +1,70 @@
+"""Find HIT kinds by folder.
+
+A kind is a folder below one of ``settings.HIT_KIND_PACKAGES`` that holds ``kind.py`` with a
+module-level ``KIND``. Adding one changes no other file. Names are known at start, from the folders;
+the code of a kind is imported when it is first asked for.
+"""
+
+from functools import cache
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from hits.kind import HitKind
+
+
+def kind_apps(packages: list[str]) -> list[str]:
+    """Return the dotted names of all kind packages, sorted, for ``INSTALLED_APPS``."""
+    return sorted(f"{package}.{name}" for package in packages for name in _folders(package))
+
+
+def names() -> list[str]:
+    """Return the names of all kinds, sorted."""
+    return sorted(_modules())
+
+
+def get(name: str) -> "HitKind":
+    """Return the kind called ``name``.
+
+    Raises:
+        LookupError: there is no such folder; the message lists the known kinds.
+    """
+    modules = _modules()
+    if name not in modules:
+        raise LookupError(f"unknown HIT kind {name!r}; known: {', '.join(sorted(modules)) or 'none'}")
+    return _load(modules[name])
+
+
+@cache
+def _load(module: str) -> "HitKind":
+    kind: HitKind = import_module(f"{module}.kind").KIND
+    folder = module.rsplit(".", 1)[1]
+    if kind.name != folder:
+        raise LookupError(f"{module}: KIND.name is {kind.name!r}, but the folder is called {folder!r}")
+    return kind
+
+
+@cache
+def _modules() -> dict[str, str]:
+    from django.conf import settings  # noqa: PLC0415 - settings themselves call kind_apps()
+
+    found: dict[str, str] = {}
+    for package in settings.HIT_KIND_PACKAGES:
+        for name in _folders(package):
+            if name in found:
+                raise LookupError(f"two HIT kinds are called {name!r}: {found[name]} and {package}.{name}")
+            found[name] = f"{package}.{name}"
+    return found
+
+
+def _folders(package: str) -> list[str]:
+    spec = find_spec(package)
+    if spec is None or not spec.submodule_search_locations:
+        return []
+    return [
+        path.parent.name
+        for root in spec.submodule_search_locations
+        for path in sorted(Path(root).glob("*/kind.py"))
+    ]

@@ -1,0 +1,1 @@
+"""Reads. No function here writes or opens a transaction."""

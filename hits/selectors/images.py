@@ -1,0 +1,36 @@
+"""Read images as plain facts."""
+
+from collections.abc import Iterable
+
+from django.conf import settings
+
+from hits.domain.facts import ImageFacts
+from hits.models import Image, Project
+
+
+def image_url(image: Image) -> str:
+    """Return the absolute address of an image, on the HIT origin."""
+    return f"{settings.HIT_ORIGIN}{settings.MEDIA_URL}{image.file.name}"
+
+
+def facts(image: Image) -> ImageFacts:
+    """Return one image as plain facts."""
+    return ImageFacts(
+        id=image.pk,
+        url=image_url(image),
+        width=image.width,
+        height=image.height,
+        name=image.name,
+        alt=image.alt,
+        credit=" · ".join(part for part in (image.credit, image.licence) if part),
+    )
+
+
+def facts_of(ids: Iterable[int]) -> dict[int, ImageFacts]:
+    """Return images by id; one query."""
+    return {image.pk: facts(image) for image in Image.objects.filter(pk__in=list(ids))}
+
+
+def usable(project: Project) -> "list[Image]":
+    """Return the project's images that are neither taken down nor marked as a duplicate, oldest first."""
+    return list(Image.objects.filter(project=project, withdrawn_at__isnull=True, duplicate_of__isnull=True))

@@ -1,0 +1,35 @@
+"""Who may do what. Every console page and endpoint asks here."""
+
+from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
+from django.db.models import QuerySet
+
+from hits.domain.states import Role
+from hits.models import Membership, Project
+
+_RANK = {Role.ANNOTATOR: 0, Role.RESEARCHER: 1, Role.ADMIN: 2}
+
+
+def role_in(user: AbstractBaseUser | AnonymousUser, project: Project) -> Role | None:
+    """Return the person's role in the project; a superuser is admin everywhere."""
+    if not user.is_authenticated:
+        return None
+    if getattr(user, "is_superuser", False):
+        return Role.ADMIN
+    role = Membership.objects.filter(project=project, user_id=user.pk).values_list("role", flat=True).first()
+    return Role(role) if role else None
+
+
+def may(user: AbstractBaseUser | AnonymousUser, project: Project, at_least: Role) -> bool:
+    """Tell whether the person's role in the project reaches ``at_least``."""
+    role = role_in(user, project)
+    return role is not None and _RANK[role] >= _RANK[at_least]
+
+
+def projects_of(user: AbstractBaseUser | AnonymousUser, at_least: Role = Role.RESEARCHER) -> "QuerySet[Project]":
+    """Return the projects in which the person has at least that role."""
+    if not user.is_authenticated:
+        return Project.objects.none()
+    if getattr(user, "is_superuser", False):
+        return Project.objects.all()
+    enough = [role.value for role, rank in _RANK.items() if rank >= _RANK[at_least]]
+    return Project.objects.filter(memberships__user_id=user.pk, memberships__role__in=enough)

@@ -1,0 +1,23 @@
+"""Read attempts, drafts and submissions."""
+
+from datetime import timedelta
+
+from django.utils import timezone
+
+from hits.models import Attempt, Draft, Submission
+
+
+def draft_of(attempt: Attempt) -> Draft | None:
+    """Return the attempt's draft, if one was saved."""
+    return Draft.objects.filter(attempt=attempt).first()
+
+
+def latest_submission(attempt: Attempt) -> Submission | None:
+    """Return the newest stored answer of this attempt, confirmed or not."""
+    return attempt.submissions.order_by("-received_at").first()
+
+
+def seconds_left(attempt: Attempt) -> int:
+    """Return our estimate of the time left, counted from the first opening; the marketplace's clock rules."""
+    ends = attempt.opened_at + timedelta(seconds=attempt.hit.unit.batch.duration_seconds)
+    return max(0, int((ends - timezone.now()).total_seconds()))

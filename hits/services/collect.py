@@ -1,0 +1,150 @@
+"""Ask the marketplace what was submitted, and match it with what our pages stored.
+
+The marketplace's list is the truth about who submitted what. A submission of ours counts only when
+its id and sha256 stand in the answer of that very assignment and worker (ruling 11).
+"""
+
+import uuid
+from dataclasses import dataclass
+
+from django.db import transaction
+from django.utils import timezone
+
+from hits import registry
+from hits.domain.answer_xml import AnswerError, submission_fields
+from hits.domain.hashing import instance_id
+from hits.domain.states import AssignmentStatus, HitState, Match
+from hits.models import Assignment, Batch, Hit, Observation, Submission, Worker
+from hits.mturk.environments import fees_of
+from hits.mturk.port import Marketplace, RemoteAssignment
+from hits.payments import ledger
+from hits.payments.models import Entry
+
+
+@dataclass(frozen=True, slots=True)
+class Collected:
+    """What one look at the marketplace found. ``unmatched`` need a person's eyes."""
+
+    hits: int
+    new: int
+    matched: int
+    unmatched: int
+
+
+def sync_batch(*, batch: Batch, marketplace: Marketplace) -> Collected:
+    """Copy the batch's assignments from the marketplace; repeatable, and safe beside itself."""
+    counts = {"hits": 0, "new": 0, "matched": 0, "unmatched": 0}
+    hits = Hit.objects.filter(unit__batch=batch, state=HitState.LIVE).select_related("unit__batch__project")
+    for hit in hits.iterator(chunk_size=200):
+        if not hit.hit_id or _complete(hit):
+            continue
+        counts["hits"] += 1
+        for remote in list(marketplace.list_assignments(hit.hit_id)):
+            assignment, new = record_assignment(hit=hit, remote=remote)
+            counts["new"] += new
+            matched = assignment.match == Match.MATCHED
+            counts["matched"] += matched
+            counts["unmatched"] += not matched
+    Batch.objects.filter(pk=batch.pk).update(synced_at=timezone.now())
+    return Collected(**counts)
+
+
+def _complete(hit: Hit) -> bool:
+    """Every slot is decided, so the marketplace has nothing new to say about this HIT."""
+    decided = hit.assignments.exclude(status=AssignmentStatus.SUBMITTED).count()
+    return decided >= hit.max_assignments
+
+
+@transaction.atomic
+def record_assignment(*, hit: Hit, remote: RemoteAssignment) -> tuple[Assignment, bool]:
+    """Write down one assignment as the marketplace shows it; return it with whether it is new."""
+    worker, _ = Worker.objects.get_or_create(environment=hit.environment, worker_id=remote.worker_id)
+    match, submission = _find_submission(hit, worker, remote)
+    assignment, new = Assignment.objects.update_or_create(
+        hit=hit,
+        assignment_id=remote.assignment_id,
+        defaults={
+            "worker": worker,
+            "status": remote.status,
+            "match": match,
+            "submission": submission,
+            "answer_xml": remote.answer_xml,
+            "accepted_at": remote.accepted_at,
+            "submitted_at": remote.submitted_at,
+            "auto_approves_at": remote.auto_approves_at,
+            "synced_at": timezone.now(),
+        },
+    )
+    if submission is not None:
+        _write_observations(hit, submission)
+    _write_ledger(hit, assignment)
+    return assignment, new
+
+
+def _find_submission(
+    hit: Hit, worker: Worker, remote: RemoteAssignment
+) -> tuple[Match, Submission | None]:
+    try:
+        fields = submission_fields(remote.answer_xml, ("submission_id", "sha256"))
+        submission_id = uuid.UUID(fields["submission_id"])
+    except (AnswerError, ValueError):
+        return Match.MARKETPLACE_ONLY, None
+    found = Submission.objects.select_related("attempt").filter(pk=submission_id).first()
+    if found is None:
+        return Match.MARKETPLACE_ONLY, None
+    attempt = found.attempt
+    same = (
+        attempt.hit_id == hit.pk
+        and attempt.assignment_id == remote.assignment_id
+        and attempt.worker_id == worker.pk
+        and found.sha256 == fields["sha256"]
+    )
+    return (Match.MATCHED, found) if same else (Match.MISMATCH, None)
+
+
+def _write_observations(hit: Hit, submission: Submission) -> None:
+    kind = registry.get(submission.kind)
+    pairs = kind.observations(hit.unit.payload, submission.answer)
+    if not pairs or submission.observations.exists():
+        return
+    (image_id,) = kind.image_ids(hit.unit.payload)
+    Observation.objects.bulk_create(
+        Observation(
+            instance_id=instance_id(str(submission.pk), pair.index),
+            submission=submission,
+            image_id=image_id,
+            index=pair.index,
+            clue=pair.clue,
+            inference=pair.inference,
+            confidence=int(pair.confidence),
+            boxes=[box.as_dict() for box in pair.boxes],
+            bonus=pair.bonus,
+        )
+        for pair in pairs
+    )
+
+
+def _write_ledger(hit: Hit, assignment: Assignment) -> None:
+    """Mirror what the marketplace did with the held reward, auto-approval included."""
+    batch = hit.unit.batch
+    fee = fees_of(batch.environment).fee_cents(batch.reward_cents, hit.max_assignments)
+    key = f"{hit.pk}:{assignment.assignment_id}"
+    if assignment.status == AssignmentStatus.APPROVED:
+        ledger.write(
+            entry=Entry.REWARD,
+            amount_cents=batch.reward_cents,
+            key=f"reward:{key}",
+            batch=batch,
+            assignment=assignment,
+        )
+        ledger.write(
+            entry=Entry.FEE, amount_cents=fee, key=f"fee:reward:{key}", batch=batch, assignment=assignment
+        )
+    elif assignment.status == AssignmentStatus.REJECTED:
+        ledger.write(
+            entry=Entry.RELEASE,
+            amount_cents=batch.reward_cents + fee,
+            key=f"release:{key}",
+            batch=batch,
+            assignment=assignment,
+        )

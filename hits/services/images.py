@@ -1,0 +1,160 @@
+"""Take pictures in: decode, refuse what would surprise later, re-encode without metadata."""
+
+import hashlib
+import io
+from dataclasses import dataclass
+from pathlib import Path
+
+from django.conf import settings
+from django.core.files.base import ContentFile
+from django.db import transaction
+from PIL import Image as Pillow
+from PIL import ImageOps, UnidentifiedImageError
+
+from hits.models import Image, Project
+from hits.services.errors import BadFile
+
+_SUFFIXES = {"JPEG": {".jpg", ".jpeg"}, "PNG": {".png"}, "WEBP": {".webp"}}
+_MODES = {"RGB", "L", "P", "RGBA", "LA"}
+SUFFIXES = frozenset().union(*_SUFFIXES.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """What a manifest may say about an image besides its pixels."""
+
+    source_url: str = ""
+    credit: str = ""
+    licence: str = ""
+    alt: str = ""
+    split: str = ""
+    entity_count: int | None = None
+    stated_width: int | None = None
+    stated_height: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Decoded:
+    """A picture that is safe to serve: upright, RGB, without metadata. Sizes in pixels."""
+
+    data: bytes
+    suffix: str
+    width: int
+    height: int
+
+
+def import_image(*, project: Project, name: str, data: bytes, about: Description = Description()) -> tuple[Image, bool]:
+    """Store one picture and return it with whether it is new; the same file twice is stored once.
+
+    Raises:
+        BadFile: the picture cannot be used; the message names it, the reason and the mend.
+    """
+    original = hashlib.sha256(data).hexdigest()
+    known = Image.objects.filter(project=project, original_sha256=original).first()
+    if known is not None:
+        return known, False
+    decoded = decode(name, data)
+    _check_stated_size(name, decoded, about)
+    digest = hashlib.sha256(decoded.data).hexdigest()
+    with transaction.atomic():
+        image, created = Image.objects.get_or_create(
+            project=project,
+            original_sha256=original,
+            defaults={
+                "name": Path(name).name[:200],
+                "sha256": digest,
+                "width": decoded.width,
+                "height": decoded.height,
+                "bytes": len(decoded.data),
+                "source_url": about.source_url,
+                "credit": about.credit[:300],
+                "licence": about.licence[:120],
+                "alt": about.alt[:300],
+                "split": about.split,
+                "entity_count": about.entity_count,
+                # Content-addressed: the name tells nothing about people and cannot clash.
+                "file": _store(digest, decoded),
+            },
+        )
+    return image, created
+
+
+def decode(name: str, data: bytes) -> Decoded:
+    """Return the picture re-encoded, or say why it is refused.
+
+    Raises:
+        BadFile: broken, too large, CMYK, animated, or not what its name says.
+    """
+    if len(data) > settings.MAX_IMAGE_BYTES:
+        megabytes = settings.MAX_IMAGE_BYTES // 1024**2
+        raise BadFile(f"{name}: {len(data) / 1024**2:.0f} MB is too large; use {megabytes} MB or less")
+    try:
+        with Pillow.open(io.BytesIO(data)) as picture:
+            _check_header(name, picture)
+            source_format = str(picture.format)
+            picture.load()
+            upright = ImageOps.exif_transpose(picture)
+            return _encode(_flatten(upright), source_format)
+    except BadFile:
+        raise
+    except Pillow.DecompressionBombError as error:
+        raise BadFile(f"{name}: has too many pixels; make it smaller first") from error
+    except (UnidentifiedImageError, OSError, ValueError, SyntaxError, EOFError) as error:
+        raise BadFile(f"{name}: is broken or no image; export it again as JPEG or PNG") from error
+
+
+def _check_header(name: str, picture: Pillow.Image) -> None:
+    if picture.format not in _SUFFIXES:
+        raise BadFile(f"{name}: is {picture.format or 'unknown'}; use JPEG, PNG or WebP")
+    suffix = Path(name).suffix.lower()
+    if suffix not in _SUFFIXES[picture.format]:
+        right = sorted(_SUFFIXES[picture.format])[-1]
+        raise BadFile(f"{name}: is really {picture.format}; rename it to {right}")
+    if getattr(picture, "n_frames", 1) > 1:
+        raise BadFile(f"{name}: is animated; export the one frame that is meant")
+    if picture.mode == "CMYK":
+        raise BadFile(f"{name}: is CMYK, whose colours would change on screens; convert it to RGB first")
+    if picture.mode not in _MODES:
+        raise BadFile(f"{name}: has the pixel format {picture.mode}; convert it to 8-bit RGB")
+    if picture.width * picture.height > settings.MAX_IMAGE_PIXELS:
+        raise BadFile(
+            f"{name}: {picture.width} × {picture.height} is too large; "
+            f"use {settings.MAX_IMAGE_PIXELS // 10**6} megapixels or less"
+        )
+
+
+def _flatten(picture: Pillow.Image) -> Pillow.Image:
+    if picture.mode in {"RGBA", "LA"} or "transparency" in picture.info:
+        rgba = picture.convert("RGBA")
+        ground = Pillow.new("RGBA", rgba.size, "white")
+        return Pillow.alpha_composite(ground, rgba).convert("RGB")
+    return picture.convert("RGB")
+
+
+def _encode(picture: Pillow.Image, source_format: str) -> Decoded:
+    clean = Pillow.new("RGB", picture.size)
+    clean.paste(picture)  # a fresh image carries no EXIF, comments or profiles along
+    buffer = io.BytesIO()
+    if source_format == "JPEG":
+        clean.save(buffer, "JPEG", quality=95, subsampling=0)
+        suffix = ".jpg"
+    else:
+        clean.save(buffer, "PNG")
+        suffix = ".png"
+    return Decoded(buffer.getvalue(), suffix, clean.width, clean.height)
+
+
+def _store(digest: str, decoded: Decoded) -> str:
+    field = Image._meta.get_field("file")
+    path = f"images/{digest[:2]}/{digest}{decoded.suffix}"
+    storage = field.storage  # type: ignore[attr-defined]
+    return path if storage.exists(path) else storage.save(path, ContentFile(decoded.data))
+
+
+def _check_stated_size(name: str, decoded: Decoded, about: Description) -> None:
+    stated = (about.stated_width, about.stated_height)
+    if None not in stated and stated != (decoded.width, decoded.height):
+        raise BadFile(
+            f"{name}: the manifest says {stated[0]} × {stated[1]}, the file is "
+            f"{decoded.width} × {decoded.height}; boxes would not fit, so mend the manifest"
+        )

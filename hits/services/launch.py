@@ -1,0 +1,191 @@
+"""Plan a batch: units, HITs and their tokens stand as rows before any marketplace hears of them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.contrib.auth.models import AbstractBaseUser
+from django.db import transaction
+from django.utils import timezone
+
+from hits import registry
+from hits.domain.hashing import request_token
+from hits.domain.states import BatchState
+from hits.kind import HitKind, InvalidUnit
+from hits.models import Batch, Hit, Image, Job, Project, Unit, Worker
+from hits.mturk.environments import Environment, current
+from hits.services import audit, jobs
+from hits.services.errors import Refused
+
+PUBLISH_TASK = "hits.publish_batch"
+MAX_ASSIGNMENTS = 9  # ten and more cost double fees on Amazon; more opinions come as further HITs
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedUnit:
+    """One unit to launch. ``key`` is unique in the batch; ``excluded`` are workers who may not judge it."""
+
+    key: str
+    payload: dict[str, Any]
+    excluded: Sequence[Worker] = field(default_factory=tuple)
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What a batch pays and for how long it is open; ``None`` takes the kind's own value."""
+
+    reward_cents: int | None = None
+    bonus_cents: int | None = None
+    assignments_per_hit: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """Cost in cents before launch: what is held at once, and the most that bonuses can add."""
+
+    hits: int
+    assignments: int
+    reward_cents: int
+    fee_cents: int
+    bonus_cents: int
+    bonus_fee_cents: int
+
+    @property
+    def held_cents(self) -> int:
+        """What the marketplace holds when all HITs stand."""
+        return self.reward_cents + self.fee_cents
+
+    @property
+    def most_cents(self) -> int:
+        """The most that the batch can cost."""
+        return self.held_cents + self.bonus_cents + self.bonus_fee_cents
+
+
+def estimate(*, kind: HitKind, terms: Terms, units: int, environment: Environment | None = None) -> Estimate:
+    """Return what a batch of ``units`` units costs on the configured marketplace."""
+    fees = (environment or current()).fees
+    reward, bonus, each = _terms(kind, terms)
+    assignments = units * each
+    most_items = assignments * kind.max_bonus_items
+    return Estimate(
+        hits=units,
+        assignments=assignments,
+        reward_cents=reward * assignments,
+        fee_cents=fees.fee_cents(reward, each) * assignments,
+        bonus_cents=bonus * most_items,
+        bonus_fee_cents=fees.fee_cents(bonus * kind.max_bonus_items, each) * assignments if most_items else 0,
+    )
+
+
+def launch_batch(  # noqa: PLR0913 - keyword-only; one argument each for what a person decides
+    *,
+    project: Project,
+    kind_name: str,
+    name: str,
+    units: Sequence[PlannedUnit],
+    by: AbstractBaseUser | None,
+    terms: Terms = Terms(),
+    provenance: dict[str, Any] | None = None,
+) -> tuple[Batch, Job]:
+    """Write the batch with all its planned HITs, and queue their publication.
+
+    Raises:
+        Refused: nothing to launch, unknown kind, a bad unit, an image of another project, bad terms.
+    """
+    kind = _kind(kind_name)
+    environment = current()
+    if not units:
+        raise Refused("units: nothing to launch; choose at least one")
+    payloads = [_checked(kind, unit) for unit in units]
+    with transaction.atomic():
+        batch = _create_batch(project, kind, name, terms, environment, by, provenance or {}, len(units))
+        for unit, payload in zip(units, payloads, strict=True):
+            _create_unit(batch, kind, unit, payload)
+        audit.record(
+            project=project, actor=by, action="batch.launch", subject=batch.pk, kind=kind.name, units=len(units)
+        )
+        job = jobs.enqueue(
+            task=PUBLISH_TASK,
+            title=f"Publish {batch.name}",
+            project=project,
+            by=by,
+            exclusive_key=f"publish:{batch.pk}",
+            batch=batch.pk,
+        )
+    return batch, job
+
+
+def _kind(name: str) -> HitKind:
+    try:
+        return registry.get(name)
+    except LookupError as error:
+        raise Refused(f"kind: {error}") from error
+
+
+def _checked(kind: HitKind, unit: PlannedUnit) -> dict[str, Any]:
+    try:
+        return kind.parse_unit(unit.payload)
+    except InvalidUnit as error:
+        raise Refused(f"unit {unit.key}: {error}") from error
+
+
+def _terms(kind: HitKind, terms: Terms) -> tuple[int, int, int]:
+    reward = kind.reward_cents if terms.reward_cents is None else terms.reward_cents
+    bonus = kind.bonus_cents if terms.bonus_cents is None else terms.bonus_cents
+    each = terms.assignments_per_hit or kind.assignments_per_hit
+    if reward < 1:
+        raise Refused("reward: pay at least one cent")
+    if bonus < 0:
+        raise Refused("bonus: use 0 or more cents")
+    if not 1 <= each <= MAX_ASSIGNMENTS:
+        raise Refused(f"assignments per HIT: use 1 to {MAX_ASSIGNMENTS}")
+    return reward, bonus, each
+
+
+def _create_batch(  # noqa: PLR0913, PLR0917 - private
+    project: Project,
+    kind: HitKind,
+    name: str,
+    terms: Terms,
+    environment: Environment,
+    by: AbstractBaseUser | None,
+    provenance: dict[str, Any],
+    units: int,
+) -> Batch:
+    reward, bonus, each = _terms(kind, terms)
+    return Batch.objects.create(
+        project=project,
+        kind=kind.name,
+        kind_version=kind.version,
+        name=name.strip()[:120] or kind.title,
+        environment=environment.name,
+        state=BatchState.LAUNCHING,
+        reward_cents=reward,
+        bonus_cents=bonus,
+        assignments_per_hit=each,
+        duration_seconds=kind.duration_seconds,
+        lifetime_seconds=kind.lifetime_seconds,
+        auto_approval_seconds=kind.auto_approval_seconds,
+        estimate_cents=estimate(kind=kind, terms=terms, units=units, environment=environment).most_cents,
+        provenance=provenance,
+        created_by_id=by.pk if by else None,
+        launched_at=timezone.now(),
+    )
+
+
+def _create_unit(batch: Batch, kind: HitKind, planned: PlannedUnit, payload: dict[str, Any]) -> None:
+    wanted = set(kind.image_ids(payload))
+    images = list(Image.objects.filter(pk__in=wanted, project=batch.project, withdrawn_at__isnull=True))
+    if len(images) != len(wanted):
+        missing = sorted(wanted - {image.pk for image in images})
+        raise Refused(f"unit {planned.key}: image {missing[0]} is not in this project, or was taken down")
+    unit = Unit.objects.create(batch=batch, key=planned.key, payload=payload)
+    unit.images.set(images)
+    unit.excluded_workers.set(planned.excluded)
+    Hit.objects.create(
+        unit=unit,
+        environment=batch.environment,
+        token=request_token(batch.environment, batch.pk, unit.public_id, "create", 1),
+        annotation=f"v1/{batch.environment}/{batch.pk}/{unit.pk}/1",
+        max_assignments=batch.assignments_per_hit,
+    )

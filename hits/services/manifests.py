@@ -1,0 +1,146 @@
+"""Import a folder of pictures, or a CSV manifest that names them. All or nothing is checked first."""
+
+import csv
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from hits.models import Image, Project
+from hits.services.errors import BadFile
+from hits.services.images import SUFFIXES, Description, decode, import_image
+
+COLUMNS = {"file", "url", "credit", "licence", "alt", "split", "entity_count", "width", "height"}
+SPLITS = {"", "train", "val", "test"}
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One picture to import. ``place`` names it in messages."""
+
+    place: str
+    path: Path
+    about: Description
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """What came of an import."""
+
+    images: list[Image]
+    new: int
+    known: int
+
+
+def import_path(*, project: Project, path: Path, limit: int | None = None) -> Imported:
+    """Import a folder, one picture, or a ``.csv`` manifest.
+
+    Every picture is decoded before the first one is stored, so a bad row leaves nothing half-written.
+
+    Raises:
+        BadFile: names the file, or the manifest's row and column, and the mend.
+    """
+    rows = list(_rows(path))[:limit]
+    if not rows:
+        raise BadFile(f"{path}: holds no pictures; use JPEG, PNG or WebP files")
+    problems = [problem for row in rows if (problem := _problem(row))]
+    if problems:
+        more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
+        raise BadFile(problems[0] + more)
+    images, new = [], 0
+    for row in rows:
+        image, created = import_image(
+            project=project, name=row.path.name, data=row.path.read_bytes(), about=row.about
+        )
+        images.append(image)
+        new += created
+    return Imported(images, new, len(images) - new)
+
+
+def _rows(path: Path) -> Iterator[Row]:
+    if not path.exists():
+        raise BadFile(f"{path}: there is no such file or folder")
+    if path.is_dir():
+        for file in sorted(path.iterdir()):
+            if file.suffix.lower() in SUFFIXES:
+                yield Row(str(file), file, Description())
+    elif path.suffix.lower() == ".csv":
+        yield from _manifest(path)
+    else:
+        yield Row(str(path), path, Description())
+
+
+def _manifest(path: Path) -> Iterator[Row]:
+    try:
+        with path.open(newline="", encoding="utf-8-sig") as file:
+            reader = csv.reader(file, strict=True)
+            header = next(reader, None)
+            columns = _header(path, header)
+            for cells in reader:
+                if any(cell.strip() for cell in cells):
+                    yield _manifest_row(path, reader.line_num, columns, cells)
+    except UnicodeDecodeError as error:
+        raise BadFile(f"{path}: is not UTF-8 text; save it again as UTF-8") from error
+    except csv.Error as error:
+        raise BadFile(f"{path}: is no readable CSV ({error})") from error
+
+
+def _header(path: Path, header: list[str] | None) -> list[str]:
+    columns = [column.strip() for column in header or []]
+    if "file" not in columns:
+        raise BadFile(f"{path}: row 1 has no column called file; it names each picture, relative to the manifest")
+    unknown = sorted(set(columns) - COLUMNS)
+    if unknown:
+        raise BadFile(f"{path}: row 1 has the unknown column {unknown[0]!r}; known: {', '.join(sorted(COLUMNS))}")
+    return columns
+
+
+def _manifest_row(path: Path, line: int, columns: list[str], cells: list[str]) -> Row:
+    place = f"{path}: row {line}"
+    if len(cells) != len(columns):
+        raise BadFile(f"{place} has {len(cells)} values, the header has {len(columns)}: add or remove commas")
+    values = {column: cell.strip() for column, cell in zip(columns, cells, strict=True)}
+    if not values["file"]:
+        raise BadFile(f"{place}, column file: is empty")
+    file = (path.parent / values["file"]).resolve()
+    if not file.is_relative_to(path.parent.resolve()):
+        raise BadFile(f"{place}, column file: leaves the manifest's folder; copy the picture into it")
+    if values.get("split", "") not in SPLITS:
+        raise BadFile(f"{place}, column split: {values['split']!r} is unknown; use train, val or test")
+    about = Description(
+        source_url=values.get("url", ""),
+        credit=values.get("credit", ""),
+        licence=values.get("licence", ""),
+        alt=values.get("alt", ""),
+        split=values.get("split", ""),
+        entity_count=_number(place, values, "entity_count"),
+        stated_width=_number(place, values, "width"),
+        stated_height=_number(place, values, "height"),
+    )
+    return Row(place, file, about)
+
+
+def _number(place: str, values: dict[str, str], column: str) -> int | None:
+    text = values.get(column, "")
+    if not text:
+        return None
+    if not text.isascii() or not text.isdigit():
+        raise BadFile(f"{place}, column {column}: {text!r} is no whole number")
+    return int(text)
+
+
+def _problem(row: Row) -> str:
+    try:
+        data = row.path.read_bytes()
+    except OSError as error:
+        return f"{row.place}: {row.path.name} cannot be read ({error.strerror})"
+    try:
+        decoded = decode(row.path.name, data)
+    except BadFile as error:
+        return f"{row.place}: {error}" if row.place != str(row.path) else str(error)
+    stated = (row.about.stated_width, row.about.stated_height)
+    if None not in stated and stated != (decoded.width, decoded.height):
+        return (
+            f"{row.place}, columns width and height: {stated[0]} × {stated[1]} stated, "
+            f"but {row.path.name} is {decoded.width} × {decoded.height}"
+        )
+    return ""

@@ -1,0 +1,131 @@
+"""Put a batch's HITs on the marketplace, each exactly once.
+
+Three steps each (ruling 1): commit the intent; call; commit the result. A process that dies between
+them leaves an ``intent`` row. Its successor repeats the call with the same token while the token
+lives (MTurk forgets it after 24 h), and looks for the HIT by its annotation afterwards.
+"""
+
+from datetime import timedelta
+
+from django.conf import settings
+from django.db import transaction
+from django.urls import reverse
+from django.utils import timezone
+
+from hits import registry
+from hits.domain.crashpoints import crash_point
+from hits.domain.external_question import build_external_question
+from hits.domain.states import BatchState, HitState
+from hits.models import Batch, Hit
+from hits.mturk.environments import fees_of
+from hits.mturk.port import Failure, HitTypeSpec, Marketplace, MarketplaceError, RemoteHit
+from hits.payments import ledger
+from hits.payments.models import Entry
+from hits.services.errors import Refused
+from hits.services.jobs import Progress
+
+TOKEN_LIFE = timedelta(hours=23)  # an hour less than MTurk's day, so that clocks may differ
+
+
+def publish_batch(*, batch: Batch, marketplace: Marketplace, progress: Progress | None = None) -> int:
+    """Publish every HIT that is not live yet and return how many went live now. Repeatable.
+
+    Raises:
+        Refused: the marketplace refused for good (no funds, a bad field); what is live stays live.
+    """
+    if batch.state not in {BatchState.LAUNCHING, BatchState.LIVE}:
+        raise Refused(f"{batch.name} is {batch.state}: it cannot be published")
+    waiting = Hit.objects.filter(unit__batch=batch, state__in=[HitState.PLANNED, HitState.INTENT])
+    total = Hit.objects.filter(unit__batch=batch).count()
+    done = total - waiting.count()
+    published = 0
+    if waiting.exists():
+        hit_type_id = _hit_type(batch, marketplace)
+        known = _stale_by_annotation(batch, marketplace)
+        for hit in waiting.select_related("unit").iterator(chunk_size=200):
+            _publish_one(batch, hit, hit_type_id, marketplace, known)
+            published += 1
+            if progress is not None:
+                progress.advance(done + published, total)
+    Batch.objects.filter(pk=batch.pk, state=BatchState.LAUNCHING).update(state=BatchState.LIVE)
+    return published
+
+
+def _hit_type(batch: Batch, marketplace: Marketplace) -> str:
+    if batch.hit_type_id:
+        return batch.hit_type_id
+    kind = registry.get(batch.kind)
+    try:
+        hit_type_id = marketplace.create_hit_type(
+            HitTypeSpec(
+                # The batch's name keeps the groups of two batches apart in the worker's list.
+                title=kind.title,
+                description=f"{kind.description} ({batch.name})",
+                keywords=kind.keywords,
+                reward_cents=batch.reward_cents,
+                duration_seconds=batch.duration_seconds,
+                auto_approval_seconds=batch.auto_approval_seconds,
+            )
+        )
+    except MarketplaceError as error:
+        raise Refused(f"the marketplace refused the HIT type: {error}") from error
+    Batch.objects.filter(pk=batch.pk).update(hit_type_id=hit_type_id)
+    batch.hit_type_id = hit_type_id
+    return hit_type_id
+
+
+def _stale_by_annotation(batch: Batch, marketplace: Marketplace) -> dict[str, RemoteHit]:
+    """Look before leaping: intents whose token may be dead are searched for by their annotation."""
+    stale = Hit.objects.filter(
+        unit__batch=batch, state=HitState.INTENT, attempt_at__lt=timezone.now() - TOKEN_LIFE
+    )
+    return _by_annotation(marketplace) if stale.exists() else {}
+
+
+def _by_annotation(marketplace: Marketplace) -> dict[str, RemoteHit]:
+    return {hit.annotation: hit for hit in marketplace.list_hits() if hit.annotation}
+
+
+def _publish_one(
+    batch: Batch, hit: Hit, hit_type_id: str, marketplace: Marketplace, known: dict[str, RemoteHit]
+) -> None:
+    remote = known.get(hit.annotation)
+    if remote is None:
+        crash_point("publish.before_intent")
+        with transaction.atomic():
+            Hit.objects.filter(pk=hit.pk).update(state=HitState.INTENT, attempt_at=timezone.now())
+        crash_point("publish.after_intent")
+        remote = _create(batch, hit, hit_type_id, marketplace)
+        crash_point("publish.after_call")
+    with transaction.atomic():
+        Hit.objects.filter(pk=hit.pk).update(
+            state=HitState.LIVE, hit_id=remote.hit_id, expires_at=remote.expires_at, error=""
+        )
+        fees = fees_of(batch.environment)
+        each = batch.reward_cents + fees.fee_cents(batch.reward_cents, hit.max_assignments)
+        ledger.write(
+            entry=Entry.HOLD, amount_cents=each * hit.max_assignments, key=f"hold:{hit.pk}", batch=batch
+        )
+    crash_point("publish.after_result")
+
+
+def _create(batch: Batch, hit: Hit, hit_type_id: str, marketplace: Marketplace) -> RemoteHit:
+    path = reverse("hit-page", args=[hit.unit.public_id], urlconf="annotation_site.urls")
+    try:
+        return marketplace.create_hit(
+            hit_type_id=hit_type_id,
+            question=build_external_question(f"{settings.HIT_ORIGIN}{path}", 0),
+            annotation=hit.annotation,
+            max_assignments=hit.max_assignments,
+            lifetime_seconds=batch.lifetime_seconds,
+            token=hit.token,
+        )
+    except MarketplaceError as error:
+        if error.failure is Failure.ALREADY_EXISTS:
+            # The first call went through and its reply was lost: the token says so, the list says which.
+            found = _by_annotation(marketplace).get(hit.annotation)
+            if found is not None:
+                return found
+        if not error.retry:
+            Hit.objects.filter(pk=hit.pk).update(error=str(error)[:400])
+        raise Refused(f"HIT {hit.annotation}: the marketplace refused it: {error}") from error

@@ -1,0 +1,223 @@
+"""Take in what a HIT page sends: consent, drafts, answers.
+
+The page knows only marketplace ids, carried in a signed token. A submission is stored here first; it
+counts only once the marketplace shows its id and hash (see ``collect``).
+"""
+
+import math
+import uuid
+from dataclasses import dataclass
+from typing import Any
+
+from django.core import signing
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from hits import registry
+from hits.domain.crashpoints import crash_point
+from hits.domain.hashing import canonical_json, content_sha256
+from hits.models import Attempt, ConsentText, Draft, Hit, Participation, Submission, Unit, Worker
+from hits.selectors.images import facts_of
+from hits.selectors.pages import agreed, current_consent
+from hits.services.errors import Conflict, Refused, TooLarge
+
+TOKEN_SALT = "hits.page"
+MAX_DRAFT_BYTES = 60_000
+MAX_ANSWER_BYTES = 60_000
+MAX_ACTIVE_SECONDS = 24 * 3600.0
+
+
+class BadToken(Refused):
+    """The page's token is forged, expired, or for another HIT."""
+
+
+class NotEligible(Refused):
+    """This worker may not do this unit; the message is shown to them."""
+
+
+class AnotherTab(Conflict):
+    """A newer draft was saved from another tab."""
+
+    def __init__(self, draft: Draft) -> None:
+        super().__init__("This task was changed in another tab or window since.")
+        self.draft = draft
+
+
+@dataclass(frozen=True, slots=True)
+class PageKey:
+    """Who works on what, as the page's token says. All four are marketplace or our own public ids."""
+
+    unit: str
+    hit_id: str
+    assignment_id: str
+    worker_id: str
+
+
+def issue_token(key: PageKey) -> str:
+    """Return the bearer token of one page: signed, so that no other HIT or worker can be claimed."""
+    return signing.dumps([key.unit, key.hit_id, key.assignment_id, key.worker_id], salt=TOKEN_SALT, compress=True)
+
+
+def read_token(token: str) -> PageKey:
+    """Return what the token says.
+
+    Raises:
+        BadToken: it is forged or its task's time and grace have passed.
+    """
+    try:
+        parts = signing.loads(token, salt=TOKEN_SALT)
+        key = PageKey(*parts)
+    except (signing.BadSignature, TypeError, ValueError) as error:
+        raise BadToken("This page's key is not valid. Reload the task.") from error
+    hit = find_hit(key)
+    # Grace: a worker whose time ran out while saving still keeps the work; pay is the marketplace's matter.
+    limit = hit.unit.batch.duration_seconds + 3600
+    try:
+        signing.loads(token, salt=TOKEN_SALT, max_age=limit)
+    except signing.SignatureExpired as error:
+        raise BadToken("This page is too old. Reload the task.") from error
+    return key
+
+
+def find_hit(key: PageKey) -> Hit:
+    """Return the HIT that the key names.
+
+    Raises:
+        BadToken: there is none, or it belongs to another unit.
+    """
+    try:
+        public_id = uuid.UUID(key.unit)
+    except ValueError as error:
+        raise BadToken("This page's key is not valid. Reload the task.") from error
+    hit = (
+        Hit.objects.select_related("unit__batch__project")
+        .filter(hit_id=key.hit_id, unit__public_id=public_id)
+        .first()
+    )
+    if hit is None:
+        raise BadToken("This task is not known here. Return it and take another one.")
+    return hit
+
+
+def open_attempt(key: PageKey) -> Attempt:
+    """Return this worker's attempt at this assignment, made at the first call.
+
+    Raises:
+        BadToken: unknown HIT.
+        NotEligible: the worker may not do this unit.
+    """
+    hit = find_hit(key)
+    with transaction.atomic():
+        worker, _ = Worker.objects.get_or_create(environment=hit.environment, worker_id=key.worker_id)
+        if hit.unit.excluded_workers.filter(pk=worker.pk).exists():
+            raise NotEligible("This task is about your own work, so somebody else has to do it. Please return it.")
+        attempt, _ = Attempt.objects.get_or_create(hit=hit, assignment_id=key.assignment_id, worker=worker)
+    return attempt
+
+
+def agree(*, key: PageKey, version: int) -> None:
+    """Record that the worker agrees to the project's present consent text; repeatable.
+
+    Raises:
+        Conflict: the text changed since the page was loaded.
+    """
+    attempt = open_attempt(key)
+    consent = current_consent(attempt.hit.unit.batch.project)
+    if consent is None or consent.version != version:
+        raise Conflict("The text has changed since you opened this page. Reload it and read it again.")
+    _participate(attempt.worker, consent)
+
+
+def _participate(worker: Worker, consent: ConsentText) -> None:
+    if Participation.objects.filter(worker=worker, consent=consent).exists():
+        return
+    try:
+        with transaction.atomic():
+            Participation.objects.create(project_id=consent.project_id, worker=worker, consent=consent)
+    except IntegrityError:
+        return  # a second click got there first; the agreement stands
+
+
+def save_draft(*, key: PageKey, content: Any, revision: int) -> Draft:
+    """Keep unfinished work; ``revision`` is the one that the page last saw.
+
+    Raises:
+        TooLarge: over 60 kB of JSON.
+        AnotherTab: somebody saved a newer revision; it is on the exception.
+    """
+    if not isinstance(content, dict):
+        raise Refused("content: send the draft as an object")
+    if len(canonical_json(content)) > MAX_DRAFT_BYTES:
+        raise TooLarge(f"content: over {MAX_DRAFT_BYTES // 1000} kB; shorten the texts")
+    attempt = open_attempt(key)
+    now = timezone.now()
+    # One conditional UPDATE: of two tabs that save at once, one is told of the other.
+    if Draft.objects.filter(attempt=attempt, revision=revision).update(
+        content=content, revision=revision + 1, saved_at=now
+    ):
+        return Draft.objects.get(attempt=attempt)
+    existing = Draft.objects.filter(attempt=attempt).first()
+    if existing is None:
+        try:
+            with transaction.atomic():
+                return Draft.objects.create(attempt=attempt, content=content, revision=1, saved_at=now)
+        except IntegrityError:
+            existing = Draft.objects.get(attempt=attempt)
+    raise AnotherTab(existing)
+
+
+def store_submission(
+    *, key: PageKey, client_uuid: uuid.UUID, answer: Any, active_seconds: float, simulated: bool = False
+) -> tuple[Submission, bool]:
+    """Check and store an answer; return it with whether it is new. The same content again is the same row.
+
+    Raises:
+        hits.kind.InvalidAnswer: the kind's rules are broken; every field is named.
+        Conflict: the uuid was used for other content.
+        NotEligible, BadToken, TooLarge, Refused: see their messages.
+    """
+    if len(canonical_json(answer)) > MAX_ANSWER_BYTES:
+        raise TooLarge(f"answer: over {MAX_ANSWER_BYTES // 1000} kB; shorten the texts")
+    attempt = open_attempt(key)
+    unit = attempt.hit.unit
+    _check_terms(attempt, active_seconds, simulated)
+    kind = registry.get(unit.batch.kind)
+    images = facts_of(kind.image_ids(unit.payload))
+    tidy = kind.parse_answer(unit.payload, images, answer)
+    digest = content_sha256({"unit": str(unit.public_id), "assignment": key.assignment_id, "answer": tidy})
+    known = Submission.objects.filter(client_uuid=client_uuid).first()
+    if known is None:
+        try:
+            with transaction.atomic():
+                known = Submission.objects.create(
+                    attempt=attempt,
+                    client_uuid=client_uuid,
+                    kind=kind.name,
+                    kind_version=unit.batch.kind_version,
+                    answer=tidy,
+                    sha256=digest,
+                    images=_fingerprints(unit),
+                    active_seconds=round(active_seconds, 3),
+                    simulated=simulated,
+                )
+            crash_point("submit.after_store")
+            return known, True
+        except IntegrityError:
+            known = Submission.objects.get(client_uuid=client_uuid)
+    if known.attempt_id != attempt.pk or known.sha256 != digest:
+        raise Conflict("This submission was sent before with other content. Reload the task and submit again.")
+    return known, False
+
+
+def _check_terms(attempt: Attempt, active_seconds: float, simulated: bool) -> None:
+    project = attempt.hit.unit.batch.project
+    if not agreed(attempt.worker, project):
+        raise NotEligible("Read and accept the consent text first.")
+    if not math.isfinite(active_seconds) or not 0 <= active_seconds <= MAX_ACTIVE_SECONDS:
+        raise Refused("active_seconds: use a number of seconds from 0 to 86,400")
+    if simulated and not project.is_rehearsal:
+        raise Refused("simulated: only a rehearsal project takes simulated answers")
+
+
+def _fingerprints(unit: Unit) -> list[dict[str, Any]]:
+    return list(unit.images.order_by("pk").values("id", "sha256", "width", "height"))

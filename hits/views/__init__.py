@@ -1,0 +1,1 @@
+"""Pages. Thin: check the role, read through selectors, call a service, render."""

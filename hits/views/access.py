@@ -1,0 +1,58 @@
+"""The door of every console page: which project, and may this person come in.
+
+An outsider gets 404, so that nobody learns which projects exist; a member whose role does not reach
+gets 403 with the reason.
+"""
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404
+
+from hits.domain.states import Role
+from hits.models import Batch, Project
+from hits.selectors.roles import may, role_in
+
+View = Callable[..., HttpResponse]
+
+
+def check_access(request: HttpRequest, project: Project, role: Role) -> None:
+    """Raise Http404 for an outsider (annotators included) and PermissionDenied for too small a role."""
+    mine = role_in(request.user, project)
+    if mine is None or mine is Role.ANNOTATOR:
+        raise Http404("There is no such page.")
+    if not may(request.user, project, role):
+        raise PermissionDenied(f"This needs the role {role.value} in {project.name}; yours is {mine.value}.")
+
+
+def project_page(role: Role = Role.RESEARCHER) -> Callable[[View], View]:
+    """Turn ``view(request, project, …)`` into a view of ``<slug:slug>`` that checks the role first."""
+
+    def decorate(view: View) -> View:
+        @wraps(view)
+        def wrapped(request: HttpRequest, slug: str, *args: Any, **kwargs: Any) -> HttpResponse:
+            project = get_object_or_404(Project, slug=slug)
+            check_access(request, project, role)
+            return view(request, project, *args, **kwargs)
+
+        return wrapped
+
+    return decorate
+
+
+def batch_page(role: Role = Role.RESEARCHER) -> Callable[[View], View]:
+    """Turn ``view(request, batch, …)`` into a view of ``<int:batch_id>`` that checks the role first."""
+
+    def decorate(view: View) -> View:
+        @wraps(view)
+        def wrapped(request: HttpRequest, batch_id: int, *args: Any, **kwargs: Any) -> HttpResponse:
+            batch = get_object_or_404(Batch.objects.select_related("project"), pk=batch_id)
+            check_access(request, batch.project, role)
+            return view(request, batch, *args, **kwargs)
+
+        return wrapped
+
+    return decorate

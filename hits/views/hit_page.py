@@ -1,0 +1,130 @@
+"""The page inside the marketplace's frame. No cookies, no session, and a GET writes nothing."""
+
+import uuid
+from typing import Any
+from urllib.parse import urlsplit
+
+from csp.decorators import csp_update
+from django.conf import settings
+from django.contrib.auth.decorators import login_not_required
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.views.decorators.clickjacking import xframe_options_exempt
+from django.views.decorators.http import require_safe
+
+from hits import registry
+from hits.domain.external_question import NO_ASSIGNMENT
+from hits.domain.money import format_dollars
+from hits.domain.states import BatchState
+from hits.markdown import to_html
+from hits.models import Batch, Unit
+from hits.selectors import pages
+from hits.selectors.images import facts_of
+from hits.services.submit import PageKey, issue_token
+
+MAX_ID = 64
+
+
+@login_not_required
+@require_safe
+@xframe_options_exempt
+@csp_update({"frame-ancestors": settings.HIT_FRAME_ANCESTORS, "form-action": settings.HIT_SUBMIT_ORIGINS})  # type: ignore[arg-type]
+def hit_page(request: HttpRequest, public_id: uuid.UUID) -> HttpResponse:
+    """Show a unit: a preview before acceptance, the task itself after it."""
+    unit = pages.unit_by_public_id(public_id)
+    if unit is None:
+        raise Http404("There is no such task.")
+    assignment_id = _parameter(request, "assignmentId")
+    worker_id = _parameter(request, "workerId")
+    preview = assignment_id in {"", NO_ASSIGNMENT}
+    worker = pages.known_worker(unit.batch.environment, worker_id)
+    if pages.is_excluded(worker, unit):
+        return _refused(request, "This task is about your own work, so somebody else has to do it.")
+    if unit.images.filter(withdrawn_at__isnull=False).exists():
+        return _refused(request, "This photo was taken down, so there is nothing to do here.")
+    submit_to = ""
+    if not preview:
+        if unit.batch.state == BatchState.CLOSED or not worker_id or not _parameter(request, "hitId"):
+            return _refused(request, "This task is not open.")
+        submit_to = _submit_url(_parameter(request, "turkSubmitTo"))
+        if not submit_to:
+            return _refused(request, "This page was opened from a marketplace that is not on our list.")
+    context = _context(request, unit, preview=preview, submit_to=submit_to)
+    return render(request, registry.get(unit.batch.kind).template, context)
+
+
+def _parameter(request: HttpRequest, name: str) -> str:
+    value = request.GET.get(name, "").strip()
+    return value if name == "turkSubmitTo" or len(value) <= MAX_ID else ""
+
+
+def _submit_url(turk_submit_to: str) -> str:
+    """Return where the form goes, or nothing when the origin is not allowed.
+
+    Only the origin is compared: the built-in marketplace carries the attempt's secret in the path.
+    """
+    parts = urlsplit(turk_submit_to)
+    if f"{parts.scheme}://{parts.netloc}" not in settings.HIT_SUBMIT_ORIGINS or parts.query or parts.fragment:
+        return ""
+    return f"{turk_submit_to.rstrip('/')}/mturk/externalSubmit"
+
+
+def _refused(request: HttpRequest, reason: str) -> HttpResponse:
+    return render(request, "hits/task_refused.html", {"reason": reason}, status=403)
+
+
+def _context(request: HttpRequest, unit: Unit, *, preview: bool, submit_to: str) -> dict[str, Any]:
+    batch = unit.batch
+    kind = registry.get(batch.kind)
+    assignment_id = _parameter(request, "assignmentId")
+    worker_id = _parameter(request, "workerId")
+    page_unit = kind.page_unit(unit.payload, facts_of(kind.image_ids(unit.payload)), seed=assignment_id)
+    consent = None if preview else _consent(batch, worker_id)
+    pay = _pay(batch)
+    config: dict[str, Any] = {
+        "mode": "preview" if preview else "work",
+        "consent": consent,
+        "api": {name: reverse(f"hit-api-{name}") for name in ("open", "draft", "submission", "consent")},
+        "submitTo": submit_to,
+        "assignmentId": "" if preview else assignment_id,
+        "kind": kind.name,
+        "kindVersion": batch.kind_version,
+        "unit": page_unit,
+        "pay": pay,
+        "usual_seconds": kind.usual_seconds,
+    }
+    if not preview:
+        key = PageKey(str(unit.public_id), _parameter(request, "hitId"), assignment_id, worker_id)
+        config["token"] = issue_token(key)
+    return {
+        "config": config,
+        "kind": kind,
+        "unit": page_unit,
+        "pay": pay,
+        "preview": preview,
+        "consent": consent,
+        "batch": batch,
+        "usual_minutes": max(1, round(kind.usual_seconds / 60)),
+    }
+
+
+def _consent(batch: Batch, worker_id: str) -> dict[str, Any] | None:
+    worker = pages.known_worker(batch.environment, worker_id)
+    if pages.agreed(worker, batch.project):
+        return None
+    text = pages.current_consent(batch.project)
+    assert text is not None
+    return {"version": text.version, "html": to_html(text.body)}
+
+
+def _pay(batch: Batch) -> dict[str, Any]:
+    kind = registry.get(batch.kind)
+    most = batch.bonus_cents * kind.max_bonus_items
+    return {
+        "reward_cents": batch.reward_cents,
+        "bonus_cents": batch.bonus_cents,
+        "reward": format_dollars(batch.reward_cents),
+        "bonus": format_dollars(batch.bonus_cents) if batch.bonus_cents else "",
+        "bonus_max": format_dollars(most) if most else "",
+    }

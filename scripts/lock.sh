@@ -1,0 +1,26 @@
+#!/usr/bin/env bash
+# Write requirements/{base,ml,dev}.txt anew from the .in files: exact versions with hashes, for Python 3.11 to 3.13.
+#     scripts/lock.sh             keep the versions that the locks hold, add what the .in files ask for
+#     scripts/lock.sh --upgrade   take the newest versions that the ranges allow
+# uv is used from the environment variable UV, or installed into a throw-away environment.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/../requirements"
+
+if [ -z "${UV:-}" ]; then
+    throwaway=$(mktemp -d)
+    trap 'rm -rf "$throwaway"' EXIT
+    "${PYTHON:-python3}" -m venv "$throwaway"
+    "$throwaway/bin/python" -m pip install --quiet uv
+    UV=$throwaway/bin/uv
+fi
+
+for layer in base ml dev; do
+    # --universal with the fewest versions: one lock for every supported Python. No header and no index lines:
+    # the files name packages, never the place that they came from.
+    "$UV" pip compile --quiet --universal --python-version 3.11 --fork-strategy fewest \
+        --generate-hashes --no-header --no-annotate --no-emit-index-url --no-emit-find-links \
+        --override overrides.txt --output-file "$layer.txt" "$@" "$layer.in"
+    { printf '# Locked by scripts/lock.sh from %s.in: do not edit. torch 2.13.0 is installed first, by itself.\n' "$layer"
+      grep -v '^#' "$layer.txt"; } > "$layer.txt.new"
+    mv "$layer.txt.new" "$layer.txt"
+done

@@ -1,0 +1,75 @@
+#!/usr/bin/env bash
+# Make .venv hold what the locks say; with nothing to do it takes a few hundredths of a second.
+#     scripts/setup.sh runtime    what the site, its tasks and the demo need
+#     scripts/setup.sh dev        and the test tools, linters and types
+# Everything is said on stderr, so that a command run afterwards keeps stdout to itself.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+exec 1>&2
+
+TORCH=2.13.0      # alone and first, without a hash: each platform has its own build of it
+DISK_GB=6
+VENV=.venv
+
+fail() { echo "setup: $*"; exit 1; }
+
+case "${1:-}" in
+    runtime) parts="torch base ml" ;;
+    dev) parts="torch base ml dev" ;;
+    *) fail "say which: scripts/setup.sh runtime|dev" ;;
+esac
+
+# A part's stamp holds what was installed (a version, or a lock's hash).
+wanted() {
+    if [ "$1" = torch ]; then echo "$TORCH"; else sha256sum <"requirements/$1.txt" | cut -c 1-64; fi
+}
+installed() { [ -f "$VENV/.$1.stamp" ] && [ "$(cat "$VENV/.$1.stamp")" = "$(wanted "$1")" ]; }
+
+supported() { "$1" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' 2>/dev/null; }
+
+find_python() {
+    local name
+    for name in ${PYTHON:-python3.11 python3.12 python3.13 python3}; do
+        if command -v "$name" >/dev/null && supported "$name"; then echo "$name"; return; fi
+    done
+}
+
+free_gb() { echo $(( $(df -Pk . | awk 'NR == 2 { print $4 }') / 1024 / 1024 )); }
+
+build_venv() {
+    local python
+    python=$(find_python)
+    [ -n "$python" ] || fail "no Python 3.11, 3.12 or 3.13 found: apt-get install python3, or name one with PYTHON=/path/to/python"
+    "$python" -c 'import ensurepip, venv' 2>/dev/null || fail "python3-venv is missing: apt-get install python3-venv"
+    [ "$(free_gb)" -ge "$DISK_GB" ] || fail "less than $DISK_GB GB of disk are free here ($(free_gb) GB): make room, then run the same command again"
+    echo "setup: $VENV with $("$python" -V) (the first time takes some minutes)"
+    rm -rf "$VENV"
+    "$python" -m venv "$VENV"
+}
+
+pip_install() { "$VENV/bin/python" -m pip install --quiet --disable-pip-version-check "$@"; }
+
+install_part() {
+    rm -f "$VENV/.$1.stamp"
+    if [ "$1" = torch ]; then
+        echo "setup: torch $TORCH"
+        pip_install "torch==$TORCH"
+    else
+        echo "setup: requirements/$1.txt"
+        # --no-deps: the locks are complete, and nothing but the line above may bring a torch
+        pip_install --no-deps --require-hashes -r "requirements/$1.txt"
+    fi
+    wanted "$1" >"$VENV/.$1.stamp"
+}
+
+# An environment from elsewhere (a moved or copied folder, a Python that went away) is replaced, never repaired.
+if ! { supported "$VENV/bin/python" && grep -qsF "$PWD/$VENV/" "$VENV/bin/pip"; }; then build_venv; fi
+
+changed=
+for part in $parts; do
+    if ! installed "$part"; then install_part "$part"; changed=yes; fi
+done
+if [ -n "$changed" ] && ! "$VENV/bin/python" -m pip check --disable-pip-version-check; then
+    rm -f "$VENV"/.*.stamp
+    fail "the installed packages do not fit together (above): run make clean, then the same command again"
+fi

@@ -1,0 +1,40 @@
+/** Turns what happens in a store and a tool into short sentences for an aria-live region. */
+import { words } from './words.js';
+
+/** @returns {string} the sentence for one `change` event, '' for none */
+export function changeText(store, detail) {
+  const label = () => detail.label ?? store.label(detail.box);
+  switch (detail.kind) {
+    case 'add': return detail.count > 1 ? words.addedMany(detail.count) : words.added(label(), detail.box);
+    case 'move': return words.moved(label(), detail.box);
+    case 'resize': return words.resized(label(), detail.box);
+    case 'remove': return detail.count > 1 ? words.removedMany(detail.count) : words.removed(detail.label ?? String(detail.box.obs));
+    case 'undo': return words.undone;
+    case 'redo': return words.redone;
+    default: return '';
+  }
+}
+
+/**
+ * Speaks through `region`. Returns a function that says any sentence.
+ * @param {HTMLElement} region an element with aria-live
+ */
+export function announcer(region, store, tool) {
+  let quiet = false;
+  const say = (text) => { if (text) region.textContent = text; };
+  store.addEventListener('change', (e) => {
+    // Adding and deleting also change the selection: one sentence is enough.
+    quiet = true;
+    queueMicrotask(() => { quiet = false; });
+    say(changeText(store, e.detail));
+  });
+  store.addEventListener('select', () => {
+    if (quiet) return;
+    const box = store.selected;
+    say(box ? words.selected(store.label(box), box) : words.deselected);
+  });
+  tool?.addEventListener('refuse', (e) => {
+    say(e.detail.reason === 'no-card' ? words.noCard : words.tooSmall(store.min));
+  });
+  return say;
+}

@@ -1,0 +1,107 @@
+/**
+ * The keys of the box editor. `commandFor` is pure; `bindKeys` wires it up.
+ *
+ * On the photo: B or Enter adds, arrows move, Shift ten times as far, Alt resizes, Delete deletes,
+ * N and P go round (Tab goes along the open card's boxes), Escape lets go.
+ * Elsewhere on the page, outside fields: B, digits (cards), undo, redo, zoom and the list of shortcuts.
+ */
+import { move, resize, startingBox } from './geometry.js';
+import { words } from './words.js';
+
+const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
+const PLAIN = {
+  b: 'add', '+': 'zoom-in', '=': 'zoom-in', '-': 'zoom-out', '0': 'zoom-fit', h: 'hand', '?': 'help',
+};
+const ON_PHOTO = { Enter: 'add', Delete: 'remove', Backspace: 'remove', n: 'next', p: 'previous', Escape: 'escape' };
+
+/**
+ * @param {{key: string, ctrlKey?: boolean, metaKey?: boolean, altKey?: boolean, shiftKey?: boolean}} event
+ * @param {boolean} onPhoto whether focus is on the photo or a box
+ * @returns {{name: string, dx?: number, dy?: number, number?: number}|null} null: not ours, leave it to the browser
+ */
+export function commandFor(event, onPhoto) {
+  const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
+  if (event.ctrlKey || event.metaKey) {
+    if (event.altKey) return null;
+    if (key === 'z') return { name: event.shiftKey ? 'redo' : 'undo' };
+    return key === 'y' ? { name: 'redo' } : null;
+  }
+  const arrow = onPhoto ? ARROWS[key] : undefined;
+  if (arrow) {
+    const far = event.shiftKey ? 10 : 1;
+    return { name: event.altKey ? 'resize' : 'move', dx: arrow[0] * far, dy: arrow[1] * far };
+  }
+  if (event.altKey) return null;
+  if (/^[1-9]$/.test(key)) return { name: 'card', number: Number(key) };
+  const name = (onPhoto ? ON_PHOTO[key] : undefined) ?? PLAIN[key];
+  return name ? { name } : null;
+}
+
+/** @returns {boolean} whether the element takes typing, so that letters belong to it */
+export function isTyping(element) {
+  return Boolean(element?.closest?.('input:not([type="radio"]):not([type="checkbox"]), textarea, select, [contenteditable="true"]'));
+}
+
+/**
+ * Carries out the commands that concern boxes.
+ * @param {import('./store.js').BoxStore} store
+ * @param {{visible: () => import('./geometry.js').Box, tool?: {busy: boolean, cancel: () => void},
+ *   focus?: (id: number|null) => void, say?: (text: string) => void}} bench
+ * @returns {boolean} whether something was done (and the key should not do anything else)
+ */
+export function runCommand(command, store, bench) {
+  const { selected } = store;
+  const say = bench.say ?? (() => {});
+  switch (command.name) {
+    case 'add': return addBox(store, bench);
+    case 'remove': if (selected) store.remove(selected.id); return selected !== null;
+    case 'next': store.cycle(+1); bench.focus?.(store.selectedId); return true;
+    case 'previous': store.cycle(-1); bench.focus?.(store.selectedId); return true;
+    case 'undo': if (!store.undo()) say(words.nothingToUndo); return true;
+    case 'redo': if (!store.redo()) say(words.nothingToRedo); return true;
+    case 'escape': return escape(store, bench);
+    case 'move': case 'resize': return nudge(command, selected, store);
+    default: return false;
+  }
+}
+
+function nudge({ name, dx, dy }, selected, store) {
+  if (!selected) return false;
+  const next = name === 'move' ? move(selected, dx, dy, store.size) : resize(selected, 'se', dx, dy, store.size, store.min);
+  store.replace(selected.id, next, { merge: `${name} ${selected.id}` });
+  return true;
+}
+
+function escape(store, bench) {
+  if (bench.tool?.busy) bench.tool.cancel();
+  else if (store.selectedId !== null) store.select(null);
+  else return false;
+  bench.focus?.(null);
+  return true;
+}
+
+/** Adds a box for the open card without a pointer. @returns {boolean} */
+export function addBox(store, bench) {
+  if (store.active === null) {
+    bench.say?.(words.noCard);
+    return true;
+  }
+  const box = store.add(store.active, startingBox(bench.visible(), store.boxes.length, store.size, store.min));
+  if (box) bench.focus?.(box.id);
+  return true;
+}
+
+/**
+ * @param {SVGSVGElement} svg
+ * @param {(command: {name: string}) => boolean} run does the command; true keeps the key from the browser
+ * @returns {() => void} takes the listener off
+ */
+export function bindKeys(svg, run) {
+  const listener = (event) => {
+    if (event.defaultPrevented || event.isComposing || isTyping(event.target) || document.querySelector('dialog[open]')) return;
+    const command = commandFor(event, svg.contains(event.target));
+    if (command && run(command)) event.preventDefault();
+  };
+  document.addEventListener('keydown', listener);
+  return () => document.removeEventListener('keydown', listener);
+}

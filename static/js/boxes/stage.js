@@ -1,0 +1,50 @@
+/**
+ * Photographs with boxes that are only looked at: staff pages and judging pages.
+ *
+ * Every `.stage` gets --k (photo pixels per CSS pixel) so that number tabs keep their size.
+ * A `.stage` with data-boxes="ID" draws the boxes of the JSON script with that id:
+ * [{"obs": 1, "left": …, "top": …, "width": …, "height": …}, …] in photo pixels.
+ * A part of the page with data-shows-obs="2" brings out the boxes of observation 2 while pointed at or focused;
+ * with data-in="ID" only on the stage of that id.
+ */
+import { BoxStore } from './store.js';
+import { BoxView } from './view.js';
+import { pixelsPerCss } from './transform.js';
+
+/** @returns {BoxView|null} the view when the stage draws boxes */
+export function watchStage(stage) {
+  const svg = stage.querySelector('svg');
+  if (!svg) return null;
+  const view = stage.dataset.boxes ? drawBoxes(stage, svg) : null;
+  const measure = () => {
+    // The viewBox may be a window on the photo (zoomed to a region): it is what the width shows.
+    const k = pixelsPerCss(svg.getBoundingClientRect().width, svg.viewBox.baseVal.width);
+    stage.style.setProperty('--k', String(k));
+    view?.setScale(k);
+  };
+  new ResizeObserver(measure).observe(stage);
+  stage.addEventListener('stage:measure', measure);
+  measure();
+  return view;
+}
+
+function drawBoxes(stage, svg) {
+  const { width, height } = svg.viewBox.baseVal;
+  const store = new BoxStore({ width, height }, { min: 1 });
+  const data = document.getElementById(stage.dataset.boxes);
+  const boxes = data ? JSON.parse(data.textContent) : [];
+  store.load(boxes.map(({ obs, ...box }) => ({ obs: obs ?? 1, box })));
+  const view = new BoxView(svg, store, { readOnly: true });
+  for (const part of document.querySelectorAll('[data-shows-obs]')) {
+    if (part.dataset.in && part.dataset.in !== stage.id) continue;
+    const show = (obs) => () => store.setActive(obs);
+    for (const type of ['pointerenter', 'focusin']) part.addEventListener(type, show(Number(part.dataset.showsObs)));
+    for (const type of ['pointerleave', 'focusout']) part.addEventListener(type, show(null));
+  }
+  return view;
+}
+
+/** Starts all stages of the page that nobody else drives. */
+export function watchStages(root = document) {
+  return [...root.querySelectorAll('.stage:not(.stage--work)')].map(watchStage);
+}

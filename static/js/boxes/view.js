@@ -1,0 +1,216 @@
+/**
+ * Draws the boxes of a store into an <svg> whose user units are photo pixels.
+ *
+ * Each box is one <g> that lives as long as the box does, so that focus stays where it was.
+ * White halo below, coloured stroke above; the number tab and the grips keep their size on screen
+ * through the custom property --k (photo pixels per CSS pixel).
+ *
+ * @typedef {import('./geometry.js').Box} Box
+ * @typedef {import('./geometry.js').Size} Size
+ */
+import { EDGES, clamp } from './geometry.js';
+import { words } from './words.js';
+
+const NS = 'http://www.w3.org/2000/svg';
+const TAB_HEIGHT = 22;
+const SMALL = 48;
+
+/** @returns {SVGElement} */
+export function svgElement(name, attributes = {}) {
+  const element = document.createElementNS(NS, name);
+  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, String(value));
+  return element;
+}
+
+/**
+ * Where the number tab of a box stands, in CSS pixels from the box's top left corner.
+ * On the top edge; outside a small box; never outside the photo.
+ * @param {Box} box @param {string} label @param {number} k photo pixels per CSS pixel @param {Size} size
+ * @returns {{dx: number, dy: number, width: number, height: number}}
+ */
+export function tabPlace(box, label, k, size) {
+  const width = 14 + 8 * label.length;
+  const [left, top] = [box.left / k, box.top / k];
+  const dx = clamp(-2, -left, Math.max(-left, size.width / k - left - width));
+  const small = box.width / k < SMALL || box.height / k < SMALL;
+  if (!small) return { dx, dy: -Math.min(12, top), width, height: TAB_HEIGHT };
+  if (top >= TAB_HEIGHT + 2) return { dx, dy: -TAB_HEIGHT - 2, width, height: TAB_HEIGHT };
+  const below = box.height / k + 2;
+  const fits = top + below + TAB_HEIGHT <= size.height / k;
+  return { dx, dy: fits ? below : -Math.min(12, top), width, height: TAB_HEIGHT };
+}
+
+/**
+ * The grips a box can carry at this zoom and where they stand, in photo pixels.
+ * Corners always; middles only where there is room. Kept inside the photo so that none is cut off.
+ * @returns {{edge: string, x: number, y: number, outX: number, outY: number}[]} out: -1, 0, 1 says which
+ *   way the touch area leans so that the inside of a small box stays free for moving it
+ */
+export function gripPlaces(box, k, size) {
+  const [wide, high] = [box.width / k >= SMALL, box.height / k >= SMALL];
+  const inset = 5 * k;
+  return EDGES.filter((edge) => edge.length === 2 || (edge === 'n' || edge === 's' ? wide : high)).map((edge) => {
+    const [horizontal, vertical] = [edge.includes('e') - edge.includes('w'), edge.includes('s') - edge.includes('n')];
+    return {
+      edge,
+      x: clamp(box.left + (box.width * (horizontal + 1)) / 2, Math.min(inset, size.width / 2), Math.max(size.width - inset, size.width / 2)),
+      y: clamp(box.top + (box.height * (vertical + 1)) / 2, Math.min(inset, size.height / 2), Math.max(size.height - inset, size.height / 2)),
+      outX: wide ? 0 : horizontal,
+      outY: high ? 0 : vertical,
+    };
+  });
+}
+
+export class BoxView {
+  #groups = new Map();
+  #draft = { box: null, id: null, obs: null };
+  #k = 1;
+
+  /**
+   * @param {SVGSVGElement} svg with viewBox "0 0 width height" of the photo
+   * @param {import('./store.js').BoxStore} store
+   * @param {{readOnly?: boolean}} [options] read-only: no grips, no tab stops, nothing follows the pointer
+   */
+  constructor(svg, store, { readOnly = false } = {}) {
+    this.svg = svg;
+    this.store = store;
+    this.readOnly = readOnly;
+    this.boxLayer = svgElement('g', { class: 'boxes' });
+    this.draftLayer = svgElement('g', { class: 'boxes', 'aria-hidden': 'true' });
+    this.gripLayer = svgElement('g', { class: 'grips', 'aria-hidden': 'true' });
+    svg.append(this.boxLayer, this.draftLayer, this.gripLayer);
+    for (const type of ['change', 'select', 'active']) store.addEventListener(type, () => this.render());
+    if (!readOnly) {
+      this.boxLayer.addEventListener('focusin', (e) => {
+        const id = this.idOf(e.target);
+        if (id !== undefined) store.select(id);
+      });
+    }
+    this.render();
+  }
+
+  /** Tells the view how many photo pixels one CSS pixel covers now. */
+  setScale(k) {
+    this.#k = k;
+    this.render();
+  }
+
+  /** Shows a drag while it lasts; a null box ends it. */
+  setDraft(draft) {
+    this.#draft = draft;
+    this.render();
+  }
+
+  /** @returns {number|undefined} id of the box that an element belongs to */
+  idOf(element) {
+    const id = element?.closest?.('[data-id]')?.getAttribute('data-id');
+    return id === null || id === undefined ? undefined : Number(id);
+  }
+
+  /** @returns {string|undefined} the grip's edge that an element belongs to */
+  edgeOf(element) { return element?.closest?.('[data-edge]')?.getAttribute('data-edge') ?? undefined; }
+
+  /** Puts keyboard focus on a box (or the photo when there is none such). */
+  focusBox(id) { (this.#groups.get(id) ?? this.svg).focus({ preventScroll: true }); }
+
+  /** Brings the drawing in line with the store. */
+  render() {
+    const { boxes } = this.store;
+    const alive = new Set(boxes.map((b) => b.id));
+    for (const [id, group] of this.#groups) if (!alive.has(id)) this.#drop(id, group);
+    for (const box of boxes) this.#draw(box);
+    this.#drawDraft();
+    this.#drawGrips();
+  }
+
+  #drop(id, group) {
+    const focused = group.contains(document.activeElement);
+    group.remove();
+    this.#groups.delete(id);
+    if (focused) this.svg.focus({ preventScroll: true });
+  }
+
+  #draw(stored) {
+    const box = this.#draft.box && this.#draft.id === stored.id ? { ...stored, ...this.#draft.box } : stored;
+    const label = this.store.label(stored);
+    let group = this.#groups.get(stored.id);
+    if (!group) {
+      group = boxGroup();
+      this.#groups.set(stored.id, group);
+      this.boxLayer.append(group);
+    }
+    const { active, selectedId } = this.store;
+    const on = stored.id === selectedId;
+    const dim = active !== null && stored.obs !== active && !on;
+    group.setAttribute('class', `box obs obs-${stored.obs}${on ? ' box--on' : ''}${dim ? ' box--dim' : ''}`);
+    group.setAttribute('data-id', String(stored.id));
+    group.setAttribute('aria-label', words.boxName(label, box));
+    if (!this.readOnly) group.setAttribute('tabindex', active === null || stored.obs === active || on ? '0' : '-1');
+    shapeGroup(group, box, label, this.#k, this.store.size);
+  }
+
+  #drawDraft() {
+    const { box, id, obs } = this.#draft;
+    if (!box || id !== null) {
+      this.draftLayer.replaceChildren();
+      return;
+    }
+    const group = this.draftLayer.firstChild ?? this.draftLayer.appendChild(boxGroup());
+    group.setAttribute('class', obs === null ? 'box box--refused' : `box box--draft obs obs-${obs}`);
+    shapeGroup(group, box, obs === null ? '?' : String(obs), this.#k, this.store.size);
+  }
+
+  #drawGrips() {
+    const { selected } = this.store;
+    if (this.readOnly || !selected || (this.#draft.box && this.#draft.id === null)) {
+      this.gripLayer.replaceChildren();
+      return;
+    }
+    const box = this.#draft.id === selected.id && this.#draft.box ? this.#draft.box : selected;
+    this.gripLayer.setAttribute('class', `grips obs obs-${selected.obs}`);
+    const places = gripPlaces(box, this.#k, this.store.size);
+    const same = places.map((p) => p.edge).join() === [...this.gripLayer.children].map((g) => g.getAttribute('data-edge')).join();
+    if (!same) this.gripLayer.replaceChildren(...places.map(gripGroup));
+    places.forEach((p, i) => {
+      const group = this.gripLayer.children[i];
+      group.setAttribute('transform', `translate(${p.x} ${p.y})`);
+      group.firstChild.setAttribute('x', String(-12 + 11 * p.outX));
+      group.firstChild.setAttribute('y', String(-12 + 11 * p.outY));
+    });
+  }
+}
+
+function boxGroup() {
+  const group = svgElement('g', { role: 'img' });
+  const tab = svgElement('g', { class: 'tag' });
+  tab.append(svgElement('path'), svgElement('text'));
+  const anchor = svgElement('g');
+  anchor.append(tab);
+  group.append(svgElement('rect', { class: 'halo', rx: 2 }), svgElement('rect', { class: 'line hit', rx: 2 }), anchor);
+  return group;
+}
+
+function shapeGroup(group, box, label, k, size) {
+  const [halo, line, anchor] = group.children;
+  for (const rect of [halo, line]) {
+    rect.setAttribute('x', String(box.left));
+    rect.setAttribute('y', String(box.top));
+    rect.setAttribute('width', String(box.width));
+    rect.setAttribute('height', String(box.height));
+  }
+  const tab = tabPlace(box, label, k, size);
+  anchor.setAttribute('transform', `translate(${box.left} ${box.top})`);
+  const [path, text] = anchor.firstChild.children;
+  path.setAttribute('d', `M${tab.dx} ${tab.dy}h${tab.width}v${tab.height}h${-tab.width}z`);
+  text.setAttribute('x', String(tab.dx + tab.width / 2));
+  text.setAttribute('y', String(tab.dy + 16));
+  if (text.textContent !== label) text.textContent = label;
+}
+
+function gripGroup({ edge }) {
+  const group = svgElement('g', { class: `handle handle--${edge}`, 'data-edge': edge });
+  group.append(
+    svgElement('rect', { class: 'grab', width: 24, height: 24 }),
+    svgElement('rect', { class: 'grip', x: -5, y: -5, width: 10, height: 10, rx: 2 }));
+  return group;
+}

@@ -1,0 +1,22 @@
+import { element } from '../ui/dom.js';
+
+/**
+ * One thing that is still missing. `key` says which, so that the list changes only where it must.
+ * @typedef {{key: string, href: string, text: string, obs?: number, begun?: boolean, focus: () => void}} Gap
+ */
+
+/**
+ * Lists what is missing, each with a link that goes there.
+ * @param {HTMLElement} list a <ul> @param {Gap[]} gaps
+ */
+export function showGaps(list, gaps) {
+  const now = gaps.map((g) => `${g.key}\u0000${g.text}\u0000${g.begun}`).join('\u0001');
+  if (list.dataset.shown === now) return;
+  list.dataset.shown = now;
+  list.replaceChildren(...gaps.map((gap) => {
+    const link = element('a', { href: gap.href, on: { click: (e) => { e.preventDefault(); gap.focus(); } } });
+    if (gap.obs) link.append(element('span', { class: `dot obs obs-${gap.obs}${gap.begun ? '' : ' dot--empty'}`, text: String(gap.obs) }), ' ');
+    link.append(gap.text);
+    return element('li', {}, link);
+  }));
+}

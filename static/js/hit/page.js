@@ -1,0 +1,259 @@
+/**
+ * The frame of a task page. A kind's own module describes its answer; this does the rest:
+ * consent, opening, restoring, saving, the clock, what is missing, handing in and what can go wrong.
+ *
+ * @typedef {object} TaskKind
+ * @property {(page: {config: any, say: (text: string) => void, preview: boolean, changed: () => void}) => void} start
+ *   wires the page up; calls `changed` after every change by the person
+ * @property {() => object} read the answer so far, complete or not (for the draft)
+ * @property {(answer: object|null) => void} write shows an answer from a draft
+ * @property {() => import('./gaps.js').Gap[]} gaps what stops the submission, in the order of the page
+ * @property {() => object} answer the answer as the server wants it, once nothing is missing
+ * @property {() => number} cents what the submission will pay as it stands
+ * @property {(field: string) => {control: HTMLElement, name: string, reveal?: () => void}|null} place where a server's remark belongs
+ * @property {() => void} [finish] ends a drag or the like before the answer is read
+ * @property {() => void} [resume] puts focus or the open card where work goes on, after restoring
+ */
+import { ActiveTime, watchActivity } from './active-time.js';
+import { createApi } from './api.js';
+import { barsIn } from './bars.js';
+import { canonical, uuid4 } from './canonical.js';
+import { consentGate } from './consent.js';
+import { countdown } from './clock.js';
+import { Draft } from './draft.js';
+import { showErrors } from './errors.js';
+import { showGaps } from './gaps.js';
+import { showSaveState } from './save-state.js';
+import { safeStorage } from './storage.js';
+import { Outbox, handOver, handOverFields, sendAnswer } from './submit.js';
+import { words } from './words.js';
+import { duration, money } from '../ui/format.js';
+import { setText } from '../ui/dom.js';
+
+const byId = (id) => document.getElementById(id);
+
+/** Starts the page. @param {TaskKind} kind */
+export async function boot(kind) {
+  const config = JSON.parse(byId('hit-config').textContent);
+  for (const part of document.querySelectorAll('[data-usual]')) setText(part, duration(config.usual_seconds));
+  const page = new TaskPage(config, kind);
+  if (config.mode === 'preview') page.preview();
+  else await page.work();
+  document.documentElement.dataset.ready = 'true';
+}
+
+class TaskPage {
+  #clearErrors = () => {};
+  #sending = false;
+
+  constructor(config, kind) {
+    Object.assign(this, { config, kind });
+    this.form = byId('task');
+    this.button = byId('submit');
+    this.storage = safeStorage();
+    this.bars = barsIn(byId('bars'));
+    this.say = (text) => setText(byId('say'), text);
+    this.form.addEventListener('submit', (e) => {
+      e.preventDefault();
+      this.submit();
+    });
+    // Enter in a one-line field must not hand the work in.
+    this.form.addEventListener('keydown', (e) => {
+      if (e.key === 'Enter' && e.target.matches('input')) e.preventDefault();
+    });
+  }
+
+  /** Everything to look at, nothing to change. */
+  preview() {
+    byId('how').open = true;
+    this.kind.start({ config: this.config, say: this.say, preview: true, changed: () => {} });
+    this.refresh();
+  }
+
+  /** Consent, then the task. */
+  async work() {
+    const { config } = this;
+    this.api = createApi({ token: config.token, urls: config.api });
+    await consentGate(config, this.api, { panel: byId('consent'), task: this.form });
+    this.outbox = new Outbox({ storage: this.storage, assignmentId: config.assignmentId });
+    this.time = new ActiveTime();
+    watchActivity(this.time);
+    this.draft = this.#makeDraft();
+    this.kind.start({ config, say: this.say, preview: false, changed: () => this.changed() });
+    this.#firstVisit();
+    const opened = await this.#open();
+    const content = this.draft.start(opened);
+    this.#restore(content);
+    if (opened?.submission) this.#offerToFinish(opened.submission);
+    byId('work').disabled = false;
+    this.refresh();
+    this.kind.resume?.();
+  }
+
+  /** After each change by the person. */
+  changed() {
+    this.draft.touch();
+    this.bars.hide('finish');
+    this.bars.hide('failed');
+    this.refresh();
+  }
+
+  /** Brings the submit bar in line with the answer. */
+  refresh() {
+    const gaps = this.kind.gaps();
+    showGaps(byId('gaps'), gaps);
+    byId('need').classList.toggle('need--none', gaps.length === 0);
+    if (this.#sending) return;
+    const preview = this.config.mode === 'preview';
+    setText(this.button, words.submit(money(this.kind.cents())));
+    this.button.setAttribute('aria-disabled', String(preview || gaps.length > 0));
+  }
+
+  /** Checks, sends, hands over. */
+  async submit() {
+    if (this.#sending || this.config.mode === 'preview') return;
+    this.kind.finish?.();
+    this.#clearErrors();
+    const [gap] = this.kind.gaps();
+    if (gap) {
+      this.say(words.firstGap(gap.obs ? `${gap.obs}, ${gap.text}` : gap.text));
+      gap.focus();
+      return;
+    }
+    this.#lock(true);
+    try {
+      const sent = await this.#send();
+      this.#handOver(sent.receipt, sent.active_seconds);
+    } catch (error) {
+      this.#lock(false);
+      this.#failed(error);
+    }
+  }
+
+  #send() {
+    const answer = this.kind.answer();
+    // Prepared before the draft goes out, so that the draft carries the uuid too.
+    this.outbox.sendingFor(answer, this.time.seconds());
+    this.draft.touch();
+    this.draft.flush();
+    return sendAnswer(this.api, this.outbox, answer, this.time.seconds(), Boolean(this.config.simulated));
+  }
+
+  #handOver(receipt, activeSeconds) {
+    this.#lock(true);
+    handOver(byId('hand-over'), handOverFields(this.config.assignmentId, receipt, activeSeconds));
+    // A frame that is still here after a while was not taken along.
+    const stillHere = () => {
+      this.#lock(false);
+      this.bars.show('finish', { text: words.handOverSlow, actions: [this.#finishAction(receipt, activeSeconds)] });
+    };
+    setTimeout(stillHere, 20_000);
+    window.addEventListener('pageshow', (e) => e.persisted && stillHere(), { once: true });
+  }
+
+  #finishAction(receipt, activeSeconds) {
+    return { text: words.finish, primary: true, run: () => this.#handOver(receipt, activeSeconds) };
+  }
+
+  #offerToFinish(submission) {
+    const answer = this.kind.gaps().length === 0 ? this.kind.answer() : null;
+    if (!answer || !this.outbox.knows(answer)) return;
+    const sending = this.outbox.sendingFor(answer, this.time.seconds());
+    this.bars.show('finish', {
+      kind: 'info', text: words.stored, actions: [this.#finishAction(sending.receipt ?? submission, sending.active_seconds)],
+    });
+  }
+
+  #failed(error) {
+    if (error.code === 'invalid' && error.errors.length) {
+      this.#clearErrors = showErrors(byId('errors'), error.errors, this.kind.place);
+      return;
+    }
+    const again = { text: words.again, primary: true, run: () => { this.bars.hide('failed'); this.submit(); } };
+    const reload = { text: words.reload, run: () => location.reload() };
+    const texts = { offline: words.failed, slow: words.failed, busy: words.failedSlow, server: words.failedServer, expired: words.expiredBar };
+    const said = ['offline', 'slow', 'server'].includes(error.code) ? '' : error.body?.error ?? '';
+    this.bars.show('failed', {
+      kind: 'bad', text: texts[error.code] ?? words.notThisTask, more: said, actions: [error.code === 'expired' ? reload : again],
+    });
+  }
+
+  #makeDraft() {
+    const draft = new Draft({
+      save: (content, revision, options) => this.api.saveDraft(content, revision, options),
+      collect: () => ({ answer: this.kind.read(), active_seconds: this.time.seconds(), sending: this.outbox.latest }),
+      same: (a, b) => canonical(a?.answer) === canonical(b?.answer),
+      writer: uuid4(),
+      storage: this.storage,
+      key: `deerstalker:draft:${this.config.assignmentId}`,
+    });
+    draft.addEventListener('state', () => this.#draftState());
+    showSaveState(byId('save'), this.say, draft);
+    const leave = () => draft.flush({ keepalive: true });
+    window.addEventListener('pagehide', leave);
+    window.addEventListener('online', () => draft.flush());
+    document.addEventListener('visibilitychange', () => document.visibilityState === 'hidden' && leave());
+    return draft;
+  }
+
+  #draftState() {
+    const { state } = this.draft;
+    if (state === 'saved') {
+      this.bars.hide('offline');
+      if (!this.opened) this.#open();
+    }
+    if (state === 'expired') {
+      this.bars.show('expired', { kind: 'bad', text: words.expiredBar, actions: [{ text: words.reload, run: () => location.reload() }] });
+    }
+    if (state !== 'conflict') {
+      this.bars.hide('conflict');
+      return;
+    }
+    this.bars.show('conflict', {
+      text: words.conflict,
+      more: words.conflictMore,
+      actions: [
+        { text: words.useOther, run: () => { this.#restore(this.draft.useTheirs()); this.refresh(); } },
+        { text: words.keepMine, run: () => this.draft.keepMine() },
+      ],
+    });
+  }
+
+  async #open() {
+    try {
+      const opened = await this.api.open();
+      this.opened = true;
+      this.bars.hide('offline');
+      this.clock ??= countdown(byId('time-left'), this.say, () => this.bars.show('time', { kind: 'bad', text: words.timeUp }));
+      this.clock(opened.seconds_left);
+      return opened;
+    } catch (error) {
+      if (error.passing) this.bars.show('offline', { text: words.offlineOpen });
+      else if (error.code === 'expired') this.#failed(error);
+      else this.bars.show('refused', { kind: 'bad', text: words.notThisTask, more: error.body?.error ?? '' });
+      return null;
+    }
+  }
+
+  #restore(content) {
+    this.outbox.adopt(content?.sending);
+    this.time.add(Number(content?.active_seconds ?? 0) - this.time.seconds());
+    this.kind.write(content?.answer ?? null);
+  }
+
+  #firstVisit() {
+    const key = `deerstalker:read:${this.config.kind}:${this.config.kindVersion}`;
+    byId('how').open = this.storage.get(key) === null;
+    this.storage.set(key, true);
+  }
+
+  #lock(on) {
+    this.#sending = on;
+    byId('work').inert = on;
+    if (on) {
+      setText(this.button, words.submitting);
+      this.button.setAttribute('aria-disabled', 'true');
+      this.bars.hide('finish');
+    } else this.refresh();
+  }
+}

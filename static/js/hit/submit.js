@@ -1,0 +1,89 @@
+/**
+ * Handing in: first to our server (JSON), then the frame itself posts a real form to the marketplace.
+ *
+ * The same content is always sent under the same client uuid and with the same active time, however often it is
+ * tried, so that the server can answer with the first submission's id. Other content gets another uuid.
+ *
+ * @typedef {{submission_id: string, sha256: string, schema_version: string|number}} Receipt
+ * @typedef {{hash: string, client_uuid: string, active_seconds: number, receipt?: Receipt}} Sending
+ */
+import { fingerprint, uuid4 } from './canonical.js';
+
+/** Remembers what is being sent, on the device and (through the draft) on the server. */
+export class Outbox {
+  /**
+   * @param {{storage: {get: Function, set: Function, remove: Function}, assignmentId: string, makeUuid?: () => string}} options
+   */
+  constructor({ storage, assignmentId, makeUuid = uuid4 }) {
+    Object.assign(this, { storage, makeUuid, prefix: `deerstalker:sending:${assignmentId}:` });
+    /** @type {Sending|null} the latest one, for the draft */
+    this.latest = null;
+  }
+
+  /** Takes over what a draft from the server remembers. */
+  adopt(sending) {
+    if (sending?.hash && sending.client_uuid && !this.storage.get(this.prefix + sending.hash)) this.#keep(sending);
+    else if (sending?.hash) this.latest = this.storage.get(this.prefix + sending.hash);
+  }
+
+  /** @returns {Sending} what to send this answer under: as before if it was tried before, else new */
+  sendingFor(answer, activeSeconds) {
+    const hash = fingerprint(answer);
+    return this.storage.get(this.prefix + hash)
+      ?? this.#keep({ hash, client_uuid: this.makeUuid(), active_seconds: activeSeconds });
+  }
+
+  /** The server has stored it. */
+  stored(sending, receipt) { return this.#keep({ ...sending, receipt }); }
+
+  /** The uuid turned out to belong to other content: the next try gets a new one. */
+  drop(sending) { this.storage.remove(this.prefix + sending.hash); }
+
+  /** @returns {boolean} whether this very answer was sent before */
+  knows(answer) { return this.storage.get(this.prefix + fingerprint(answer)) !== null; }
+
+  #keep(sending) {
+    this.latest = sending;
+    this.storage.set(this.prefix + sending.hash, sending);
+    return sending;
+  }
+}
+
+/**
+ * Sends an answer until it has a receipt or fails.
+ * @param {{submit: (submission: object) => Promise<Receipt>}} api @param {Outbox} outbox
+ * @returns {Promise<Sending>} with its receipt
+ * @throws {import('./api.js').ApiError}
+ */
+export async function sendAnswer(api, outbox, answer, activeSeconds, simulated = false) {
+  for (let attempt = 0; ; attempt += 1) {
+    const sending = outbox.sendingFor(answer, activeSeconds);
+    const { client_uuid, active_seconds } = sending;
+    try {
+      return outbox.stored(sending, await api.submit({ client_uuid, answer, active_seconds, simulated }));
+    } catch (error) {
+      if (error.code !== 'conflict' || attempt > 0) throw error;
+      outbox.drop(sending);
+    }
+  }
+}
+
+/** @returns {Object<string, string>} the fields that the marketplace gets */
+export function handOverFields(assignmentId, receipt, activeSeconds) {
+  return {
+    assignmentId,
+    submission_id: String(receipt.submission_id ?? receipt.id),
+    sha256: String(receipt.sha256),
+    schema_version: String(receipt.schema_version),
+    active_seconds: String(activeSeconds),
+  };
+}
+
+/** Posts the page's hand-over form: a navigation of this frame, never a fetch. */
+export function handOver(form, fields) {
+  for (const [name, value] of Object.entries(fields)) {
+    const input = form.elements.namedItem(name) ?? form.appendChild(Object.assign(document.createElement('input'), { type: 'hidden', name }));
+    input.value = value;
+  }
+  HTMLFormElement.prototype.submit.call(form);
+}

@@ -1,0 +1,43 @@
+/**
+ * Behaviour of staff pages, by attributes, so that templates need no script of their own:
+ * - data-value="67.5" sets the custom property --v (bar widths) without a style attribute
+ * - data-open-dialog="ID" opens a <dialog>; data-close-dialog closes the one around it
+ * - data-copy="text" copies, and says so
+ * - data-key="a" on a button or link: the key presses it while nobody is typing
+ * - every .stage keeps its labels' size and draws data-boxes (see boxes/stage.js)
+ */
+import { watchStages } from '../boxes/stage.js';
+import { isTyping } from '../boxes/keyboard.js';
+import { toast } from './toast.js';
+
+/** Sets --v on every element with data-value. */
+export function setValues(root = document) {
+  for (const part of root.querySelectorAll('[data-value]')) part.style.setProperty('--v', `${Number(part.dataset.value)}%`);
+}
+
+function onClick(event) {
+  const opener = event.target.closest('[data-open-dialog]');
+  if (opener) document.getElementById(opener.dataset.openDialog)?.showModal();
+  const closer = event.target.closest('[data-close-dialog]');
+  if (closer) closer.closest('dialog')?.close();
+  const copier = event.target.closest('[data-copy]');
+  if (copier) {
+    const done = navigator.clipboard?.writeText(copier.dataset.copy) ?? Promise.reject(new Error('no clipboard'));
+    done.then(() => toast('Copied.'), () => toast('This browser does not allow copying here. Select the text instead.'));
+  }
+}
+
+function onKey(event) {
+  if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target) || document.querySelector('dialog[open]')) return;
+  const wanted = event.key.toLowerCase();
+  const part = [...document.querySelectorAll('[data-key]')].find((p) => p.dataset.key.toLowerCase() === wanted && !p.disabled);
+  if (!part) return;
+  event.preventDefault();
+  part.focus();
+  part.click();
+}
+
+document.addEventListener('click', onClick);
+document.addEventListener('keydown', onKey);
+setValues();
+watchStages();

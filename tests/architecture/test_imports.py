@@ -1,0 +1,92 @@
+"""The direction of imports: the contracts of .importlinter hold, and each would notice being broken."""
+
+import configparser
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+LINT = "from importlinter.cli import lint_imports_command; lint_imports_command()"
+
+# One import that must not be, by the contract that has to report it.
+PLANTED = {
+    "apps": ("hits.domain", "import curation.records"),
+    "hits": ("hits.models", "import hits.services"),
+    "validation": ("validation.domain", "import validation.services"),
+    "curation": ("curation.records", "import curation.services"),
+    "kinds": ("validation.kinds.likert_comparison", "import validation.kinds.observation_review"),
+    "judging-kinds": ("validation.kinds.likert_comparison", "import hits.models"),
+    "marketplace-imports": ("hits.marketplace", "import hits.selectors"),
+    "marketplace-importers": ("hits.selectors", "import hits.marketplace"),
+    "pure": ("curation.evaluation", "import django"),
+    "torch": ("annotation_site.settings", "def late():\n    import torch"),
+    "lean-web": ("hits.selectors", "import sklearn"),
+    "boto": ("curation.services", "import boto3"),
+    "port": ("hits.services", "import hits.mturk.boto"),
+}
+
+
+def lint_imports(folder: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", LINT, "--no-cache", "--no-logo"],
+        cwd=folder,
+        env={**os.environ, "COLUMNS": "300", "PYTHONPATH": ""},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def contract_names(root: Path) -> dict[str, str]:
+    """Contract id -> its name, as .importlinter has them."""
+    config = configparser.ConfigParser()
+    config.read(root / ".importlinter")
+    prefix = "importlinter:contract:"
+    return {
+        section.removeprefix(prefix): config[section]["name"]
+        for section in config.sections()
+        if section.startswith(prefix)
+    }
+
+
+@pytest.fixture
+def copied_sources(root: Path, production_sources: list[Path], tmp_path: Path) -> Path:
+    for source in production_sources:
+        target = tmp_path / source.relative_to(root)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(source, target)
+    shutil.copy(root / ".importlinter", tmp_path)
+    return tmp_path
+
+
+def append(folder: Path, module: str, lines: str) -> None:
+    path = folder / module.replace(".", "/")
+    source = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+    source.write_text(f"{source.read_text()}\n{lines}\n")
+
+
+def test_contracts_hold(root: Path) -> None:
+    result = lint_imports(root)
+    assert result.returncode == 0, result.stdout + result.stderr
+
+
+def test_every_contract_reports_what_it_forbids(root: Path, copied_sources: Path) -> None:
+    for module, lines in PLANTED.values():
+        append(copied_sources, module, lines)
+    output = lint_imports(copied_sources).stdout
+    broken = set(re.findall(r"^(.*) BROKEN", output, flags=re.MULTILINE))
+    names = contract_names(root)
+    assert PLANTED.keys() == names.keys(), "a contract without a planted import, or the other way round"
+    assert broken == set(names.values()), output
+
+
+@pytest.mark.parametrize("package", ["hits", "validation", "curation"])
+def test_a_module_outside_the_layers_is_reported(copied_sources: Path, package: str) -> None:
+    (copied_sources / package / "unplaced.py").touch()
+    result = lint_imports(copied_sources)
+    assert result.returncode == 1
+    assert f"- {package}.unplaced" in result.stdout

@@ -1,0 +1,122 @@
+"""Clusters: exact numbers, partitions as scipy finds them, members kept, bad input."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.cluster.hierarchy import fcluster
+from scipy.cluster.hierarchy import linkage as scipy_linkage
+from scipy.spatial.distance import pdist
+
+from curation.dedup.hierarchical import Linkage, cluster_to_k, condensed_cosine_distances
+from curation.dedup.members import keep_first, keep_medoid, keep_random
+from curation.dedup.vectors import unit_rows
+from curation.records import InvalidInput
+
+
+def partition(labels: np.ndarray) -> set[frozenset[int]]:
+    return {frozenset(np.flatnonzero(labels == label).tolist()) for label in np.unique(labels)}
+
+
+def vectors(n: int, d: int, seed: int) -> np.ndarray:
+    return np.random.default_rng(seed).normal(size=(n, d)).astype(np.float32)
+
+
+@pytest.mark.parametrize("linkage", list(Linkage))
+@settings(max_examples=40, deadline=None)
+@given(n=st.integers(2, 40), d=st.integers(2, 8), seed=st.integers(0, 10**6), data=st.data())
+def test_same_partition_as_scipy(linkage: Linkage, n: int, d: int, seed: int, data: st.DataObject) -> None:
+    k = data.draw(st.integers(1, n))
+    features = vectors(n, d, seed)
+    tree = scipy_linkage(pdist(features.astype(np.float64), "cosine"), method=linkage.value)
+    heights = tree[:, 2]
+    ours = cluster_to_k(features, k, linkage=linkage)
+    if 1 < k < n and heights[n - k] - heights[n - k - 1] < 1e-12:
+        return  # scipy may leave fewer clusters on a tie
+    assert partition(ours) == partition(fcluster(tree, k, criterion="maxclust"))
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    rows=st.lists(st.sampled_from([(1.0, 0.0), (2.0, 0.0), (0.0, 1.0), (1.0, 1.0), (-1.0, 0.5)]), min_size=1, max_size=25),
+    linkage=st.sampled_from(Linkage),
+    data=st.data(),
+)
+def test_exactly_k_labels_in_order_of_appearance_whatever_the_ties(
+    rows: list[tuple[float, float]], linkage: Linkage, data: st.DataObject
+) -> None:
+    k = data.draw(st.integers(1, len(rows)))
+    labels = cluster_to_k(np.array(rows, dtype=np.float32), k, linkage=linkage)
+    assert labels.dtype == np.int64
+    assert list(dict.fromkeys(labels.tolist())) == list(range(k))
+
+
+def test_distances_equal_scipys_across_blocks() -> None:
+    features = vectors(600, 16, 3)
+    ours = condensed_cosine_distances(unit_rows(features, "features"))
+    np.testing.assert_allclose(ours, pdist(features.astype(np.float64), "cosine"), atol=1e-12)
+
+
+def test_copies_merge_before_anything_else() -> None:
+    features = vectors(30, 12, 5)
+    features[20] = features[4] * 7.0
+    labels = cluster_to_k(features, 29)
+    assert labels[20] == labels[4]
+    assert len(partition(labels)) == 29
+
+
+def test_length_does_not_matter_and_extreme_lengths_work() -> None:
+    features = vectors(25, 6, 8)
+    scale = np.geomspace(1e-30, 1e30, 25, dtype=np.float32)[:, None]
+    np.testing.assert_array_equal(cluster_to_k(features, 7), cluster_to_k(features * scale, 7))
+
+
+@pytest.mark.parametrize("k", [0, -1, 6])
+def test_impossible_number_of_clusters(k: int) -> None:
+    with pytest.raises(InvalidInput, match=f"clusters: {k} asked for from 5 rows"):
+        cluster_to_k(vectors(5, 3, 0), k)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_row_that_is_not_finite_is_named(value: float) -> None:
+    features = vectors(6, 3, 0)
+    features[4, 1] = value
+    with pytest.raises(InvalidInput, match="row 4 holds NaN or infinity"):
+        cluster_to_k(features, 2)
+
+
+def test_zero_row_is_named() -> None:
+    features = vectors(6, 3, 0)
+    features[2] = 0
+    with pytest.raises(InvalidInput, match="row 2 is all zeros"):
+        cluster_to_k(features, 2)
+
+
+@pytest.mark.parametrize("features", [np.zeros(4, np.float32), np.zeros((0, 3), np.float32), np.ones((3, 2), int)])
+def test_not_a_matrix_of_floats(features: np.ndarray) -> None:
+    with pytest.raises(InvalidInput, match="features: "):
+        cluster_to_k(features, 1)
+
+
+def test_too_many_rows_for_memory_says_so_before_computing() -> None:
+    with pytest.raises(InvalidInput, match="1000 rows need 0.0 GiB"):
+        cluster_to_k(vectors(1000, 2, 0), 10, memory_limit_bytes=2**20)
+
+
+def test_members_kept() -> None:
+    labels = np.array([0, 1, 0, 0, 1, 2])
+    angles = np.array([0.0, 1.0, 0.3, 0.2, 1.0, 2.0])
+    features = np.stack([np.cos(angles), np.sin(angles)], axis=1).astype(np.float32)
+    assert keep_first(labels).tolist() == [0, 1, 5]
+    assert keep_medoid(labels, features).tolist() == [3, 1, 5]
+    drawn = [keep_random(labels, np.random.default_rng(seed)) for seed in range(60)]
+    assert {int(row[0]) for row in drawn} == {0, 2, 3}
+    assert {int(row[1]) for row in drawn} == {1, 4}
+    np.testing.assert_array_equal(drawn[0], keep_random(labels, np.random.default_rng(0)))
+
+
+def test_medoid_needs_one_row_per_label() -> None:
+    with pytest.raises(InvalidInput, match="6 rows for 5 labels"):
+        keep_medoid(np.zeros(5, int), vectors(6, 2, 0))

@@ -1,0 +1,1 @@
+"""Judge people and answers."""

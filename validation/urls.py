@@ -1,0 +1,3 @@
+"""Addresses of judging pages."""
+
+urlpatterns: list = []
