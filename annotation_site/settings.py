@@ -199,7 +199,10 @@ REST_FRAMEWORK = {
 CACHES = {"default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}}
 if env_str("REDIS_URL"):
     CACHES = {
-        "default": {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": env_str("REDIS_URL")}
+        "default": {
+            "BACKEND": "django.core.cache.backends.redis.RedisCache",
+            "LOCATION": env_str("REDIS_URL"),
+        }
     }
 
 # --- Marketplace: the built-in one behind the same boto3 calls, unless told otherwise.

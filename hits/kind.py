@@ -104,9 +104,7 @@ class HitKind(ABC):
         """Return how many extra items an accepted answer earns a bonus for."""
         return 0
 
-    def observations(
-        self, unit: Mapping[str, Any], answer: Mapping[str, Any]
-    ) -> list[ObservationPair]:
+    def observations(self, unit: Mapping[str, Any], answer: Mapping[str, Any]) -> list[ObservationPair]:
         """Return the observation pairs in an answer; kinds that collect none return an empty list."""
         return []
 

@@ -35,7 +35,10 @@ def handle(error: Exception, context: dict[str, Any]) -> Response | None:
     response = exception_handler(error, context)
     if response is not None:
         detail = response.data.get("detail", "") if isinstance(response.data, dict) else ""
-        response.data = {"error": str(detail or "The request is not valid."), "errors": _fields(response.data)}
+        response.data = {
+            "error": str(detail or "The request is not valid."),
+            "errors": _fields(response.data),
+        }
     return response
 
 

@@ -94,9 +94,7 @@ def check_url(url: str, *, http_origin: str) -> None:
         raise QuestionInvalid("ExternalURL must use https.")
 
 
-def frame_url(
-    question_url: str, *, assignment_id: str, hit_id: str, worker_id: str, submit_to: str
-) -> str:
+def frame_url(question_url: str, *, assignment_id: str, hit_id: str, worker_id: str, submit_to: str) -> str:
     """Return the address of the worker's frame: the question's URL with MTurk's four parameters appended.
 
     The order (assignmentId, hitId, workerId, turkSubmitTo) is that of Amazon's access logs. A fragment stays

@@ -32,5 +32,5 @@ def clean_line(raw: str, *, maximum: int) -> str:
 
 
 def tokens(text: str) -> list[str]:
-    """Return words and marks as the corpus statistics count them: runs of letters or digits, or single marks."""
+    """Return words and marks as corpus statistics count them: runs of letters or digits, single marks."""
     return re.findall(r"\w+(?:['’]\w+)?|[^\w\s]", text)

@@ -71,7 +71,7 @@ class BotoMarketplace:
         )
         return str(reply["HITTypeId"])
 
-    def create_hit(  # noqa: PLR0913 - one call of the wire
+    def create_hit(
         self,
         *,
         hit_type_id: str,

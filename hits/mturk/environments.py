@@ -45,11 +45,15 @@ def resolve(word: str) -> Environment:
     if word in _AWS:
         live = word == "aws-production"
         if live and not settings.MTURK_LIVE:
-            raise ImproperlyConfigured("MTURK_ENDPOINT=aws-production spends real money: set MTURK_LIVE=1 too")
+            raise ImproperlyConfigured(
+                "MTURK_ENDPOINT=aws-production spends real money: set MTURK_LIVE=1 too"
+            )
         return Environment(word, _AWS[word], False, live, AMAZON_FEES, "Amazon Mechanical Turk")
     if word.startswith(("https://", "http://127.0.0.1", "http://localhost")):
         # Somebody's own MTurk-compatible service, or ours over HTTP: fees as ours are set.
-        return Environment("local-http", word, False, word.startswith("https://"), fees_of("local-http"), word)
+        return Environment(
+            "local-http", word, False, word.startswith("https://"), fees_of("local-http"), word
+        )
     raise ImproperlyConfigured(
         f"MTURK_ENDPOINT={word!r}: use local, aws-sandbox, aws-production or an https:// address"
     )

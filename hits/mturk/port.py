@@ -102,7 +102,7 @@ class Marketplace(Protocol):
         """Return the HIT type's id; equal values give the same id."""
         ...
 
-    def create_hit(  # noqa: PLR0913 - one call of the wire
+    def create_hit(
         self,
         *,
         hit_type_id: str,

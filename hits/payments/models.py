@@ -35,11 +35,13 @@ class LedgerQuerySet(models.QuerySet[Any]):
 
 
 class LedgerEntry(models.Model):
-    """One movement. ``amount_cents`` is positive; ``entry`` says in which direction. ``key`` makes it once only."""
+    """One movement. ``amount_cents`` is positive; ``entry`` gives the direction; ``key`` makes it once only."""
 
     project = models.ForeignKey("hits.Project", on_delete=models.PROTECT, related_name="ledger")
     batch = models.ForeignKey("hits.Batch", on_delete=models.PROTECT, related_name="ledger")
-    assignment = models.ForeignKey("hits.Assignment", on_delete=models.PROTECT, null=True, related_name="ledger")
+    assignment = models.ForeignKey(
+        "hits.Assignment", on_delete=models.PROTECT, null=True, related_name="ledger"
+    )
     entry = models.CharField(max_length=10, choices=Entry.choices)
     amount_cents = models.PositiveIntegerField()
     key = models.CharField(max_length=160, unique=True)

@@ -34,3 +34,13 @@ def facts_of(ids: Iterable[int]) -> dict[int, ImageFacts]:
 def usable(project: Project) -> "list[Image]":
     """Return the project's images that are neither taken down nor marked as a duplicate, oldest first."""
     return list(Image.objects.filter(project=project, withdrawn_at__isnull=True, duplicate_of__isnull=True))
+
+
+def unused(project: Project, kind: str) -> "list[Image]":
+    """Return the usable images that no batch of this kind has shown yet, oldest first."""
+    shown = Image.objects.filter(units__batch__kind=kind, project=project)
+    return list(
+        Image.objects.filter(
+            project=project, withdrawn_at__isnull=True, duplicate_of__isnull=True
+        ).exclude(pk__in=shown.values("pk"))
+    )

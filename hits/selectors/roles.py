@@ -25,7 +25,9 @@ def may(user: AbstractBaseUser | AnonymousUser, project: Project, at_least: Role
     return role is not None and _RANK[role] >= _RANK[at_least]
 
 
-def projects_of(user: AbstractBaseUser | AnonymousUser, at_least: Role = Role.RESEARCHER) -> "QuerySet[Project]":
+def projects_of(
+    user: AbstractBaseUser | AnonymousUser, at_least: Role = Role.RESEARCHER
+) -> "QuerySet[Project]":
     """Return the projects in which the person has at least that role."""
     if not user.is_authenticated:
         return Project.objects.none()

@@ -12,5 +12,9 @@ def record(
 ) -> None:
     """Append one audit event. ``data`` holds ids and counts only, never worker ids or answers."""
     AuditEvent.objects.create(
-        project=project, actor_id=actor.pk if actor else None, action=action, subject=str(subject)[:80], data=data
+        project=project,
+        actor_id=actor.pk if actor else None,
+        action=action,
+        subject=str(subject)[:80],
+        data=data,
     )

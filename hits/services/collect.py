@@ -81,9 +81,7 @@ def record_assignment(*, hit: Hit, remote: RemoteAssignment) -> tuple[Assignment
     return assignment, new
 
 
-def _find_submission(
-    hit: Hit, worker: Worker, remote: RemoteAssignment
-) -> tuple[Match, Submission | None]:
+def _find_submission(hit: Hit, worker: Worker, remote: RemoteAssignment) -> tuple[Match, Submission | None]:
     try:
         fields = submission_fields(remote.answer_xml, ("submission_id", "sha256"))
         submission_id = uuid.UUID(fields["submission_id"])

@@ -43,7 +43,9 @@ class Decoded:
     height: int
 
 
-def import_image(*, project: Project, name: str, data: bytes, about: Description = Description()) -> tuple[Image, bool]:
+def import_image(
+    *, project: Project, name: str, data: bytes, about: Description = Description()
+) -> tuple[Image, bool]:
     """Store one picture and return it with whether it is new; the same file twice is stored once.
 
     Raises:

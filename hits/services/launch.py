@@ -77,7 +77,7 @@ def estimate(*, kind: HitKind, terms: Terms, units: int, environment: Environmen
     )
 
 
-def launch_batch(  # noqa: PLR0913 - keyword-only; one argument each for what a person decides
+def launch_batch(
     *,
     project: Project,
     kind_name: str,
@@ -102,7 +102,12 @@ def launch_batch(  # noqa: PLR0913 - keyword-only; one argument each for what a 
         for unit, payload in zip(units, payloads, strict=True):
             _create_unit(batch, kind, unit, payload)
         audit.record(
-            project=project, actor=by, action="batch.launch", subject=batch.pk, kind=kind.name, units=len(units)
+            project=project,
+            actor=by,
+            action="batch.launch",
+            subject=batch.pk,
+            kind=kind.name,
+            units=len(units),
         )
         job = jobs.enqueue(
             task=PUBLISH_TASK,
@@ -142,7 +147,7 @@ def _terms(kind: HitKind, terms: Terms) -> tuple[int, int, int]:
     return reward, bonus, each
 
 
-def _create_batch(  # noqa: PLR0913, PLR0917 - private
+def _create_batch(  # noqa: PLR0917 - private
     project: Project,
     kind: HitKind,
     name: str,

@@ -87,10 +87,14 @@ def _manifest(path: Path) -> Iterator[Row]:
 def _header(path: Path, header: list[str] | None) -> list[str]:
     columns = [column.strip() for column in header or []]
     if "file" not in columns:
-        raise BadFile(f"{path}: row 1 has no column called file; it names each picture, relative to the manifest")
+        raise BadFile(
+            f"{path}: row 1 has no column called file; it names each picture, relative to the manifest"
+        )
     unknown = sorted(set(columns) - COLUMNS)
     if unknown:
-        raise BadFile(f"{path}: row 1 has the unknown column {unknown[0]!r}; known: {', '.join(sorted(COLUMNS))}")
+        raise BadFile(
+            f"{path}: row 1 has the unknown column {unknown[0]!r}; known: {', '.join(sorted(COLUMNS))}"
+        )
     return columns
 
 

@@ -45,7 +45,9 @@ def create_project(
 
 
 @transaction.atomic
-def set_role(*, project: Project, user: AbstractBaseUser, role: Role, by: AbstractBaseUser | None) -> Membership:
+def set_role(
+    *, project: Project, user: AbstractBaseUser, role: Role, by: AbstractBaseUser | None
+) -> Membership:
     """Give ``user`` a role in the project, replacing an earlier one.
 
     Raises:
@@ -72,6 +74,8 @@ def publish_consent(*, project: Project, body: str, by: AbstractBaseUser | None)
     if not body.strip():
         raise Refused("consent: write what people agree to")
     latest = project.consent_texts.first()
-    text = ConsentText.objects.create(project=project, version=(latest.version if latest else 0) + 1, body=body)
+    text = ConsentText.objects.create(
+        project=project, version=(latest.version if latest else 0) + 1, body=body
+    )
     audit.record(project=project, actor=by, action="consent.publish", subject=text.version)
     return text

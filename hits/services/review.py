@@ -49,7 +49,10 @@ def decide(
     try:
         with transaction.atomic():
             decision = Decision.objects.create(
-                assignment=assignment, verdict=verdict, feedback=feedback[:1000], decided_by_id=by.pk if by else None
+                assignment=assignment,
+                verdict=verdict,
+                feedback=feedback[:1000],
+                decided_by_id=by.pk if by else None,
             )
             _plan_calls(decision, assignment, verdict)
             audit.record(
@@ -134,9 +137,7 @@ def _settle_call(call: OutgoingCall, marketplace: Marketplace) -> None:
             raise Refused(f"the marketplace refused to {call.operation}: {error}") from error
     crash_point("settle.after_call")
     with transaction.atomic():
-        OutgoingCall.objects.filter(pk=call.pk).update(
-            state=CallState.DONE, done_at=timezone.now(), error=""
-        )
+        OutgoingCall.objects.filter(pk=call.pk).update(state=CallState.DONE, done_at=timezone.now(), error="")
         _record(call)
 
 
@@ -165,7 +166,10 @@ def _bonus_stands(call: OutgoingCall, marketplace: Marketplace) -> bool:
     if call.operation != OutgoingCall.Operation.BONUS:
         return False
     reference = call.token[:16]
-    return any(reference in bonus.reason for bonus in marketplace.list_bonuses(call.decision.assignment.assignment_id))
+    return any(
+        reference in bonus.reason
+        for bonus in marketplace.list_bonuses(call.decision.assignment.assignment_id)
+    )
 
 
 def _went_through(call: OutgoingCall, error: MarketplaceError, marketplace: Marketplace) -> bool:

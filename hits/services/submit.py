@@ -21,7 +21,7 @@ from hits.selectors.images import facts_of
 from hits.selectors.pages import agreed, current_consent
 from hits.services.errors import Conflict, Refused, TooLarge
 
-TOKEN_SALT = "hits.page"
+TOKEN_SALT = "hits.page"  # noqa: S105 - a salt names the purpose, it is no secret
 MAX_DRAFT_BYTES = 60_000
 MAX_ANSWER_BYTES = 60_000
 MAX_ACTIVE_SECONDS = 24 * 3600.0
@@ -55,7 +55,9 @@ class PageKey:
 
 def issue_token(key: PageKey) -> str:
     """Return the bearer token of one page: signed, so that no other HIT or worker can be claimed."""
-    return signing.dumps([key.unit, key.hit_id, key.assignment_id, key.worker_id], salt=TOKEN_SALT, compress=True)
+    return signing.dumps(
+        [key.unit, key.hit_id, key.assignment_id, key.worker_id], salt=TOKEN_SALT, compress=True
+    )
 
 
 def read_token(token: str) -> PageKey:
@@ -110,7 +112,9 @@ def open_attempt(key: PageKey) -> Attempt:
     with transaction.atomic():
         worker, _ = Worker.objects.get_or_create(environment=hit.environment, worker_id=key.worker_id)
         if hit.unit.excluded_workers.filter(pk=worker.pk).exists():
-            raise NotEligible("This task is about your own work, so somebody else has to do it. Please return it.")
+            raise NotEligible(
+                "This task is about your own work, so somebody else has to do it. Please return it."
+            )
         attempt, _ = Attempt.objects.get_or_create(hit=hit, assignment_id=key.assignment_id, worker=worker)
     return attempt
 
@@ -205,7 +209,9 @@ def store_submission(
         except IntegrityError:
             known = Submission.objects.get(client_uuid=client_uuid)
     if known.attempt_id != attempt.pk or known.sha256 != digest:
-        raise Conflict("This submission was sent before with other content. Reload the task and submit again.")
+        raise Conflict(
+            "This submission was sent before with other content. Reload the task and submit again."
+        )
     return known, False
 
 

@@ -100,9 +100,7 @@ class SherlockObservation(HitKind):
         """Return how many of observations 4 and 5 were written; they are complete or refused."""
         return sum(item["index"] > REQUIRED for item in answer["observations"])
 
-    def observations(
-        self, unit: Mapping[str, Any], answer: Mapping[str, Any]
-    ) -> list[ObservationPair]:
+    def observations(self, unit: Mapping[str, Any], answer: Mapping[str, Any]) -> list[ObservationPair]:
         """Return the answer's pairs in the order of their numbers."""
         return [
             ObservationPair(
@@ -122,7 +120,9 @@ def _check_indices(indices: list[int]) -> list[FieldError]:
     missing = sorted(set(range(1, REQUIRED + 1)) - set(indices))
     if missing:
         wanted = ", ".join(str(index) for index in missing)
-        errors.append(FieldError("observations", f"observation {wanted} is missing: complete 1 to {REQUIRED}"))
+        errors.append(
+            FieldError("observations", f"observation {wanted} is missing: complete 1 to {REQUIRED}")
+        )
     for index in sorted({index for index in indices if indices.count(index) > 1}):
         errors.append(FieldError("observations", f"observation {index} stands twice: send it once"))
     return errors

@@ -1,0 +1,1 @@
+"""The rehearsal that ``make demo`` plays: sample photos, a small cast, scripted workers."""

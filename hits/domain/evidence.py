@@ -1,0 +1,51 @@
+"""Any kind's unit and answer as rows that a reviewer can read, without knowing the kind."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One line of an answer: what it is about, and what was said."""
+
+    about: str
+    said: str
+
+
+def words(value: Any) -> str:
+    """Return a value as people read it: ``entirely_off`` becomes ``Entirely off``."""
+    if isinstance(value, bool):
+        return "Yes" if value else "No"
+    if isinstance(value, list):
+        return ", ".join(words(item) for item in value) or "–"
+    text = "–" if value is None or value == "" else str(value)
+    if " " in text:
+        return text
+    text = text.replace("_", " ")
+    return text[:1].upper() + text[1:]
+
+
+def answer_rows(unit: Mapping[str, Any], answer: Mapping[str, Any]) -> list[Row]:
+    """Return an answer line by line; ratings of candidates stand beside the candidate's text."""
+    rows = []
+    for field, value in answer.items():
+        if isinstance(value, list) and value and all(isinstance(item, Mapping) for item in value):
+            rows += [_item_row(unit, item) for item in value]
+        else:
+            rows.append(Row(words(field), words(value)))
+    return rows
+
+
+def _item_row(unit: Mapping[str, Any], item: Mapping[str, Any]) -> Row:
+    known = {c["id"]: c.get("inference", "") for c in unit.get("candidates", []) if isinstance(c, Mapping)}
+    about = known.get(item.get("candidate")) or words(item.get("candidate") or item.get("id"))
+    rest = [words(value) for key, value in item.items() if key not in {"candidate", "id"}]
+    return Row(about, " · ".join(rest))
+
+
+def unit_boxes(unit: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the boxes that a unit shows as one group for the photo, or nothing."""
+    boxes = unit.get("boxes") or []
+    index = unit.get("obs_index") or 1
+    return [{"index": index, "boxes": boxes, "label": "Region"}] if boxes else []

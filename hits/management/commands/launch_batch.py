@@ -1,0 +1,66 @@
+"""``manage.py launch_batch KIND --project P --reward-cents N [--limit N]``."""
+
+from argparse import ArgumentParser
+from typing import Any
+
+from hits import registry
+from hits.domain.states import Purpose
+from hits.management.base import DeerstalkerCommand, bad_input, emit_json
+from hits.management.rows import project_called
+from hits.models import Batch
+from hits.mturk.boto import marketplace
+from hits.selectors.images import usable
+from hits.services.errors import Refused
+from hits.services.launch import PlannedUnit, Terms, launch_batch
+from hits.services.publish import publish_batch
+
+
+class Command(DeerstalkerCommand):
+    """Launch one unit per image of a collecting kind, and publish it before returning."""
+
+    help = "Launch a batch of a collecting kind over the project's images and publish its HITs."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Declare the flags."""
+        super().add_arguments(parser)
+        parser.add_argument("kind")
+        parser.add_argument("--project", required=True)
+        parser.add_argument("--reward-cents", type=int, required=True)
+        parser.add_argument("--bonus-cents", type=int)
+        parser.add_argument("--assignments", type=int, help="different workers per image")
+        parser.add_argument("--name", default="")
+        parser.add_argument("--limit", type=int, help="take at most this many images")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Launch and publish."""
+        project = project_called(options["project"])
+        try:
+            kind = registry.get(options["kind"])
+        except LookupError as error:
+            raise bad_input(f"kind: {error}") from error
+        if kind.purpose is not Purpose.COLLECTING:
+            raise bad_input(f"kind {kind.name}: judges other work; launch it from the judging page")
+        images = usable(project)[: options["limit"]]
+        units = [PlannedUnit(key=f"image-{image.pk}", payload={"image": image.pk}) for image in images]
+        terms = Terms(options["reward_cents"], options["bonus_cents"], options["assignments"])
+        name = options["name"] or kind.title
+        try:
+            batch, job = launch_batch(
+                project=project, kind_name=kind.name, name=name, units=units, by=None, terms=terms
+            )
+            published = publish_batch(batch=batch, marketplace=marketplace())
+        except Refused as error:
+            raise bad_input(str(error)) from error
+        batch = Batch.objects.get(pk=batch.pk)
+        result = {
+            "batch": batch.pk,
+            "kind": kind.name,
+            "hits": published,
+            "assignments": published * batch.assignments_per_hit,
+            "estimate_cents": batch.estimate_cents,
+            "state": batch.state,
+        }
+        if options["json"]:
+            emit_json(self, result)
+        else:
+            self.stdout.write(f"batch {batch.pk}: {published} HITs are live")

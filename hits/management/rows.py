@@ -1,0 +1,22 @@
+"""Find the rows that a command line names, or say which there are."""
+
+from hits.management.base import bad_input
+from hits.models import Batch, Project
+
+
+def project_called(slug: str) -> Project:
+    """Return the project with that short name."""
+    project = Project.objects.filter(slug=slug).first()
+    if project is None:
+        known = ", ".join(Project.objects.values_list("slug", flat=True)) or "none yet"
+        raise bad_input(f"--project {slug}: there is no such project; known: {known}")
+    return project
+
+
+def batch_numbered(number: int) -> Batch:
+    """Return the batch with that number."""
+    batch = Batch.objects.filter(pk=number).select_related("project").first()
+    if batch is None:
+        known = ", ".join(str(pk) for pk in Batch.objects.values_list("pk", flat=True)[:10]) or "none yet"
+        raise bad_input(f"batch {number}: there is no such batch; known: {known}")
+    return batch

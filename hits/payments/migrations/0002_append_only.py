@@ -1,0 +1,15 @@
+"""Make the ledger append-only in the database itself."""
+
+from django.db import migrations
+
+from hits.domain.triggers import statements
+
+
+def forwards(apps, schema_editor):
+    for statement in statements(schema_editor.connection.vendor, "payments_ledgerentry"):
+        schema_editor.execute(statement)
+
+
+class Migration(migrations.Migration):
+    dependencies = [("payments", "0001_initial")]
+    operations = [migrations.RunPython(forwards, migrations.RunPython.noop)]

@@ -1,0 +1,172 @@
+"""What the console's frame and lists show. Each function asks a fixed number of questions."""
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import timedelta
+
+from django.db.models import Count, Exists, OuterRef, Q, QuerySet, Sum
+from django.utils import timezone
+
+from hits.domain.states import AssignmentStatus, BatchState, HitState, JobState, Match
+from hits.models import Assignment, Attempt, AuditEvent, Batch, Decision, Heartbeat, Hit, Image, Job, Project
+
+SILENT_AFTER = timedelta(seconds=60)
+_WAITING = Q(status=AssignmentStatus.SUBMITTED, match=Match.MATCHED)
+
+
+def waiting_assignments() -> "QuerySet[Assignment]":
+    """Return what a reviewer may decide now, oldest first: confirmed, undecided."""
+    return Assignment.objects.filter(_WAITING, decisions__isnull=True)
+
+
+def waiting_in(project: Project) -> int:
+    """Return how many submissions of a project wait for a decision."""
+    return waiting_assignments().filter(hit__unit__batch__project=project).count()
+
+
+def idle_queue() -> int:
+    """Return how many jobs wait although no worker has been heard of for a minute; else 0."""
+    queued = Job.objects.filter(state=JobState.QUEUED).count()
+    if not queued:
+        return 0
+    alive = Heartbeat.objects.filter(at__gte=timezone.now() - SILENT_AFTER).exists()
+    return 0 if alive else queued
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a batch is, in assignments; hits in HITs. ``settling``: decided, not carried out yet."""
+
+    hits: int = 0
+    live_hits: int = 0
+    total: int = 0
+    approved: int = 0
+    waiting: int = 0
+    settling: int = 0
+    unmatched: int = 0
+    rejected: int = 0
+    out: int = 0
+
+    @property
+    def submitted(self) -> int:
+        """Everything that came in."""
+        return self.approved + self.waiting + self.settling + self.unmatched + self.rejected
+
+    @property
+    def open(self) -> int:
+        """Assignments that nobody holds."""
+        return max(0, self.total - self.submitted - self.out)
+
+    def share(self, count: int) -> str:
+        """Return a part as a percentage of the whole, for a bar's width."""
+        return f"{100 * count / self.total:.2f}" if self.total else "0"
+
+    @property
+    def bar(self) -> list[tuple[str, str]]:
+        """Return the bar's parts as (class, width in percent): approved, in hand here, out."""
+        here = self.waiting + self.settling + self.unmatched
+        parts = (("", self.approved), ("p2", here), ("p3", self.out))
+        return [(name, self.share(count)) for name, count in parts]
+
+    def state(self, batch: Batch) -> str:
+        """Return the word for the batch's state, finer than its row's."""
+        if batch.state == BatchState.LAUNCHING:
+            return "publishing"
+        if batch.state != BatchState.LIVE:
+            return str(batch.state)
+        if self.open or self.out:
+            return "collecting"
+        return "reviewing" if self.waiting or self.unmatched else "done"
+
+
+def progress_of(batches: Iterable[Batch]) -> dict[int, Progress]:
+    """Return the progress of several batches by id; three queries in all."""
+    rows = list(batches)
+    counts: dict[int, dict[str, int]] = {batch.pk: defaultdict(int) for batch in rows}
+    hits = Hit.objects.filter(unit__batch__in=rows).order_by().values_list("unit__batch")
+    live = Count("id", filter=Q(state=HitState.LIVE))
+    for pk, number, alive, total in hits.annotate(Count("id"), live, Sum("max_assignments")):
+        counts[pk] |= {"hits": number, "live_hits": alive, "total": total or 0}
+    _count_assignments(rows, counts)
+    for pk, number in _out_now(rows).items():
+        counts[pk]["out"] = number
+    return {pk: Progress(**values) for pk, values in counts.items()}
+
+
+def _count_assignments(rows: list[Batch], counts: dict[int, dict[str, int]]) -> None:
+    found = Assignment.objects.filter(hit__unit__batch__in=rows)
+    decided = Exists(Decision.objects.filter(assignment=OuterRef("pk")))
+    grouped = (
+        found.order_by()
+        .annotate(decided=decided)
+        .values_list("hit__unit__batch", "status", "match", "decided")
+        .annotate(n=Count("id"))
+    )
+    for pk, status, match, decided, number in grouped:
+        if status == AssignmentStatus.APPROVED:
+            part = "approved"
+        elif status == AssignmentStatus.REJECTED:
+            part = "rejected"
+        elif decided:
+            part = "settling"
+        else:
+            part = "waiting" if match == Match.MATCHED else "unmatched"
+        counts[pk][part] += number
+
+
+def _out_now(rows: list[Batch]) -> dict[int, int]:
+    """Count assignments that somebody opened and may still finish; the marketplace's own clock rules."""
+    if not rows:
+        return {}
+    now = timezone.now()
+    longest = max(batch.duration_seconds for batch in rows)
+    came_in = Assignment.objects.filter(hit=OuterRef("hit"), assignment_id=OuterRef("assignment_id"))
+    opened = (
+        Attempt.objects.filter(hit__unit__batch__in=rows, opened_at__gt=now - timedelta(seconds=longest))
+        .exclude(Exists(came_in))
+        .values_list("hit__unit__batch", "hit", "assignment_id", "opened_at")
+    )
+    durations = {batch.pk: timedelta(seconds=batch.duration_seconds) for batch in rows}
+    held = {(pk, hit, slot) for pk, hit, slot, at in opened if at > now - durations[pk]}
+    out: dict[int, int] = defaultdict(int)
+    for pk, _, _ in held:
+        out[pk] += 1
+    return out
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectLine:
+    """A project in the list of projects."""
+
+    project: Project
+    images: int
+    batches: int
+    waiting: int
+
+
+def project_lines(projects: "QuerySet[Project]") -> list[ProjectLine]:
+    """Return projects with what is in them; four queries."""
+    rows = list(projects.order_by("name"))
+    images = dict(
+        Image.objects.filter(project__in=rows).order_by().values_list("project").annotate(Count("id"))
+    )
+    batches = dict(
+        Batch.objects.filter(project__in=rows).order_by().values_list("project").annotate(Count("id"))
+    )
+    waiting = dict(
+        waiting_assignments()
+        .filter(hit__unit__batch__project__in=rows)
+        .order_by()
+        .values_list("hit__unit__batch__project")
+        .annotate(Count("id"))
+    )
+    return [
+        ProjectLine(row, images.get(row.pk, 0), batches.get(row.pk, 0), waiting.get(row.pk, 0))
+        for row in rows
+    ]
+
+
+def events(project: Project) -> "QuerySet[AuditEvent]":
+    """Return what was done in a project, newest first."""
+    return AuditEvent.objects.filter(project=project).select_related("actor")

@@ -1,0 +1,192 @@
+"""Submissions as a reviewer sees them: what was shown, what was answered, what to look at."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import QuerySet
+
+from hits import registry
+from hits.domain.checks import Check, run_checks
+from hits.domain.evidence import Row, answer_rows, unit_boxes
+from hits.domain.facts import ImageFacts
+from hits.domain.observation import ObservationPair
+from hits.domain.pay import cents_per_hour
+from hits.domain.states import AssignmentStatus, CallState, Match
+from hits.models import Assignment, Batch, Decision, Project
+from hits.selectors.console import waiting_assignments
+from hits.selectors.images import facts
+
+_ROWS = ("hit__unit__batch__project", "worker", "submission")
+_MORE = ("hit__unit__images", "decisions__calls")
+
+
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """One assignment with everything that its row or page shows. Money in cents, times in seconds."""
+
+    assignment: Assignment
+    image: ImageFacts | None
+    pairs: Sequence[ObservationPair]
+    bonus_items: int
+    rate_cents: int | None
+    checks: Sequence[Check]
+    state: str
+
+    @property
+    def batch(self) -> Batch:
+        """The batch that it belongs to."""
+        batch: Batch = self.assignment.hit.unit.batch
+        return batch
+
+    @property
+    def flags(self) -> list[str]:
+        """Short words for what a reviewer should look at."""
+        return [check.short for check in self.checks if not check.ok]
+
+    @property
+    def groups(self) -> list[dict[str, Any]]:
+        """Boxes for the photo tag, by observation."""
+        found = [{"index": p.index, "boxes": [box.as_dict() for box in p.boxes]} for p in self.pairs]
+        return found or unit_boxes(self.assignment.hit.unit.payload)
+
+    @property
+    def rows(self) -> list[Row]:
+        """The answer line by line, for kinds that collect no pairs."""
+        submission = self.assignment.submission
+        if self.pairs or submission is None:
+            return []
+        return answer_rows(self.assignment.hit.unit.payload, submission.answer)
+
+    @property
+    def taken_up(self) -> Decision | None:
+        """The decision, when there is one."""
+        return next(iter(self.assignment.decisions.all()), None)
+
+    @property
+    def trouble(self) -> str:
+        """What the marketplace said when it refused a payment, or nothing."""
+        decision = self.taken_up
+        calls = decision.calls.all() if decision else ()
+        return next((call.error for call in calls if call.state == CallState.REFUSED), "")
+
+
+def queue(scope: Project | Batch) -> "QuerySet[Assignment]":
+    """Return what waits for a decision in a project or a batch, oldest first."""
+    field = "hit__unit__batch" if isinstance(scope, Batch) else "hit__unit__batch__project"
+    return waiting_assignments().filter(**{field: scope}).order_by("submitted_at", "id")
+
+
+def assignment_by_id(pk: int) -> Assignment | None:
+    """Return an assignment with its batch and project, or ``None``."""
+    return Assignment.objects.select_related(*_ROWS).filter(pk=pk).first()
+
+
+def looked_at(assignments: "QuerySet[Assignment]") -> list[Looked]:
+    """Return assignments with their evidence; five queries however many."""
+    return [_look(row) for row in assignments.select_related(*_ROWS).prefetch_related(*_MORE)]
+
+
+def look(pk: int) -> Looked | None:
+    """Return one assignment with its evidence, or ``None``."""
+    return next(iter(looked_at(Assignment.objects.filter(pk=pk))), None)
+
+
+def latest(batch: Batch, number: int = 8) -> list[Looked]:
+    """Return the newest confirmed assignments of a batch."""
+    found = Assignment.objects.filter(hit__unit__batch=batch, match=Match.MATCHED)
+    return looked_at(found.order_by("-submitted_at", "-id")[:number])
+
+
+def unmatched(batch: Batch) -> list[Looked]:
+    """Return undecided assignments that the marketplace shows and our pages do not know."""
+    found = Assignment.objects.filter(hit__unit__batch=batch, status=AssignmentStatus.SUBMITTED)
+    return looked_at(
+        found.exclude(match=Match.MATCHED).filter(decisions__isnull=True).order_by("submitted_at")
+    )
+
+
+def refused_payments(batch: Batch) -> list[Looked]:
+    """Return assignments whose decision the marketplace refused to carry out."""
+    found = Assignment.objects.filter(
+        hit__unit__batch=batch, decisions__calls__state=CallState.REFUSED
+    ).distinct()
+    return looked_at(found)
+
+
+def _look(row: Assignment) -> Looked:
+    unit, submission = row.hit.unit, row.submission
+    image = next((facts(image) for image in unit.images.all()), None)
+    kind = registry.get(unit.batch.kind)
+    if submission is None:
+        return Looked(row, image, (), 0, None, (), state_of(row))
+    items = kind.bonus_items(submission.answer)
+    pairs = kind.observations(unit.payload, submission.answer)
+    cents = unit.batch.reward_cents + items * unit.batch.bonus_cents
+    checks: list[Check] = []
+    if pairs and image:
+        checks = run_checks(
+            pairs,
+            image_width=image.width,
+            image_height=image.height,
+            active_seconds=submission.active_seconds,
+            usual_seconds=kind.usual_seconds,
+        )
+    rate = cents_per_hour(cents, submission.active_seconds)
+    return Looked(row, image, pairs, items, rate, checks, state_of(row))
+
+
+def state_of(row: Assignment) -> str:
+    """Return the word for where an assignment stands; its decisions and calls have to be at hand."""
+    decision = next(iter(row.decisions.all()), None)
+    calls = list(decision.calls.all()) if decision else []
+    if any(call.state == CallState.REFUSED for call in calls):
+        return "refused"
+    if any(call.state != CallState.DONE for call in calls):
+        return "outstanding"
+    if row.status == AssignmentStatus.APPROVED:
+        return "paid"
+    if row.status == AssignmentStatus.REJECTED:
+        return "rejected"
+    return "waiting" if row.match == Match.MATCHED else "unmatched"
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """A window on the queue around one place. Numbers count from 1."""
+
+    shown: Sequence[Looked]
+    place: int
+    total: int
+    earlier: int
+    later: int
+    previous_id: int | None
+    next_id: int | None
+    current_id: int | None
+
+
+def queue_at(scope: Project | Batch, wanted: int | None, window: int = 7) -> Queue:
+    """Return the queue around ``wanted``, or around its first entry when that is not waiting."""
+    ids = list(queue(scope).values_list("pk", flat=True))
+    place = ids.index(wanted) if wanted in ids else 0
+    start = max(0, min(place - 2, len(ids) - window))
+    shown = ids[start : start + window]
+    rows = {look.assignment.pk: look for look in looked_at(Assignment.objects.filter(pk__in=shown))}
+    return Queue(
+        shown=[rows[pk] for pk in shown if pk in rows],
+        place=place + 1,
+        total=len(ids),
+        earlier=start,
+        later=max(0, len(ids) - start - window),
+        previous_id=ids[place - 1] if place > 0 else None,
+        next_id=ids[place + 1] if place + 1 < len(ids) else None,
+        current_id=ids[place] if ids else None,
+    )
+
+
+def bonus_items_in(assignments: Iterable[Assignment]) -> list[int]:
+    """Return the bonus items of each assignment, whose batch and submission have to be at hand."""
+    return [
+        registry.get(row.hit.unit.batch.kind).bonus_items(row.submission.answer) if row.submission else 0
+        for row in assignments
+    ]

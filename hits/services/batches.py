@@ -1,0 +1,185 @@
+"""Steer a batch that stands: publish the rest, look at the marketplace, approve what waits, close it."""
+
+from dataclasses import dataclass
+
+from django.contrib.auth.models import AbstractBaseUser
+from django.db import transaction
+from django.utils import timezone
+
+from hits.domain.states import AssignmentStatus, BatchState, CallState, HitState, Verdict
+from hits.models import Assignment, Batch, Decision, Hit, Job, OutgoingCall
+from hits.mturk.port import Marketplace, MarketplaceError
+from hits.selectors.console import progress_of
+from hits.selectors.review import queue
+from hits.services import audit, jobs, review
+from hits.services.errors import Conflict, Refused
+from hits.services.jobs import Progress
+from hits.services.launch import PUBLISH_TASK
+
+SYNC_TASK = "hits.sync_batch"
+APPROVE_TASK = "hits.approve_waiting"
+CLOSE_TASK = "hits.close_batch"
+
+
+@dataclass(frozen=True, slots=True)
+class Approved:
+    """What approving many at once came to. ``outstanding`` are decided, and not paid yet."""
+
+    approved: int
+    outstanding: int
+    skipped: int
+
+
+def resume_publish(*, batch: Batch, by: AbstractBaseUser | None) -> Job:
+    """Queue the publication of what is not live yet; what is live stays live.
+
+    Raises:
+        Refused: the batch is closed. Conflict: a publication is under way.
+    """
+    if batch.state not in {BatchState.LAUNCHING, BatchState.LIVE}:
+        raise Refused(f"{batch.name} is {batch.state}: it cannot be published")
+    return jobs.enqueue(
+        task=PUBLISH_TASK,
+        title=f"Publish {batch.name}"[:160],
+        project=batch.project,
+        by=by,
+        exclusive_key=f"publish:{batch.pk}",
+        batch=batch.pk,
+    )
+
+
+def request_sync(*, batch: Batch, by: AbstractBaseUser | None) -> Job:
+    """Queue a look at the marketplace.
+
+    Raises:
+        Conflict: one is under way.
+    """
+    return jobs.enqueue(
+        task=SYNC_TASK,
+        title=f"Check the marketplace for {batch.name}"[:160],
+        project=batch.project,
+        by=by,
+        exclusive_key=f"sync:{batch.pk}",
+        batch=batch.pk,
+    )
+
+
+def request_approval(*, batch: Batch, last: int, by: AbstractBaseUser | None) -> Job:
+    """Queue the approval of what waits up to the assignment row ``last``.
+
+    Raises:
+        Conflict: one is under way.
+    """
+    return jobs.enqueue(
+        task=APPROVE_TASK,
+        title=f"Approve what waits in {batch.name}"[:160],
+        project=batch.project,
+        by=by,
+        exclusive_key=f"approve:{batch.pk}",
+        batch=batch.pk,
+        last=last,
+        by_id=by.pk if by else None,
+    )
+
+
+def approve_waiting(
+    *,
+    batch: Batch,
+    last: int,
+    by: AbstractBaseUser | None,
+    marketplace: Marketplace,
+    progress: Progress | None = None,
+) -> Approved:
+    """Approve and pay what waits up to the row ``last``, so that nobody approves what came in unseen.
+
+    Each one is decided and settled by itself; a payment that fails stays outstanding and is repeated.
+    """
+    ids = list(queue(batch).filter(pk__lte=last).values_list("pk", flat=True))
+    approved = outstanding = skipped = 0
+    for number, pk in enumerate(ids, start=1):
+        row = Assignment.objects.select_related("hit__unit__batch__project", "worker", "submission").get(pk=pk)
+        try:
+            decision = review.decide(assignment=row, verdict=Verdict.APPROVE, by=by)
+        except Conflict:
+            skipped += 1  # a colleague or the marketplace's clock was faster
+            continue
+        approved += 1
+        try:
+            outstanding += not review.settle(decision=decision, marketplace=marketplace)
+        except Refused:
+            outstanding += 1
+        if progress is not None:
+            progress.advance(number, len(ids))
+    return Approved(approved, outstanding, skipped)
+
+
+@transaction.atomic
+def retry_refused(*, decision: Decision, by: AbstractBaseUser | None) -> None:
+    """Put the calls that the marketplace refused back into line, after their cause was mended.
+
+    Raises:
+        Conflict: nothing of this decision was refused.
+    """
+    changed = OutgoingCall.objects.filter(decision=decision, state=CallState.REFUSED).update(
+        state=CallState.PLANNED, error=""
+    )
+    if not changed:
+        raise Conflict("Nothing of this decision was refused.")
+    audit.record(
+        project=decision.assignment.hit.unit.batch.project,
+        actor=by,
+        action="payment.retry",
+        subject=decision.assignment_id,
+        calls=changed,
+    )
+
+
+@transaction.atomic
+def request_close(*, batch: Batch, by: AbstractBaseUser | None) -> Job:
+    """Stop offering the batch: nothing new can be accepted, work in hand may still be submitted.
+
+    Raises:
+        Conflict: it is not live.
+    """
+    if not Batch.objects.filter(pk=batch.pk, state=BatchState.LIVE).update(state=BatchState.CLOSING):
+        raise Conflict(f"{batch.name} is not live, so there is nothing to stop.")
+    audit.record(project=batch.project, actor=by, action="batch.close", subject=batch.pk)
+    return jobs.enqueue(
+        task=CLOSE_TASK,
+        title=f"Stop offering {batch.name}"[:160],
+        project=batch.project,
+        by=by,
+        exclusive_key=f"close:{batch.pk}",
+        batch=batch.pk,
+    )
+
+
+def expire_hits(*, batch: Batch, marketplace: Marketplace, progress: Progress | None = None) -> int:
+    """Expire every HIT that is still offered and return how many; repeatable.
+
+    Raises:
+        Refused: the marketplace refused; what is expired stays expired.
+    """
+    live = Hit.objects.filter(unit__batch=batch, state=HitState.LIVE)
+    offered = list(live.filter(expires_at__gt=timezone.now()).values_list("pk", "hit_id"))
+    for number, (pk, hit_id) in enumerate(offered, start=1):
+        try:
+            marketplace.expire(hit_id)
+        except MarketplaceError as error:
+            raise Refused(f"HIT {hit_id}: the marketplace refused to expire it: {error}") from error
+        Hit.objects.filter(pk=pk).update(expires_at=timezone.now())
+        if progress is not None:
+            progress.advance(number, len(offered))
+    finish_closing(batch=batch)
+    return len(offered)
+
+
+def finish_closing(*, batch: Batch) -> bool:
+    """Close a closing batch once nothing is out and everything is decided; return whether it did."""
+    batch.refresh_from_db(fields=["state"])
+    if batch.state != BatchState.CLOSING:
+        return False
+    undecided = Assignment.objects.filter(hit__unit__batch=batch, status=AssignmentStatus.SUBMITTED).exists()
+    if undecided or progress_of([batch])[batch.pk].out:
+        return False
+    return bool(Batch.objects.filter(pk=batch.pk, state=BatchState.CLOSING).update(state=BatchState.CLOSED))

@@ -1,0 +1,164 @@
+"""The small cast that every test can call on, and the guards that hold for all tests."""
+
+import os
+import socket
+import uuid
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import Group, User
+from django.core.cache import cache
+from django.db import connection
+from django.test import TransactionTestCase
+
+from hits.domain.states import Role
+from hits.models import Image, Project
+from hits.services import projects
+from hits.services.images import import_image
+from tests.support.pictures import picture
+
+os.environ.setdefault("DJANGO_ALLOW_ASYNC_UNSAFE", "1")  # Playwright's sync API runs a loop beside live_server
+
+PASSWORD = "a long pass phrase"
+
+
+@pytest.fixture(autouse=True, scope="session")
+def no_outside_sockets() -> Iterator[None]:
+    """Refuse every connection that leaves this machine."""
+    real = socket.socket.connect
+
+    def guarded(self: socket.socket, address: Any) -> Any:
+        if self.family in {socket.AF_INET, socket.AF_INET6}:
+            host = str(address[0])
+            if not (host.startswith("127.") or host in {"::1", "localhost"}):
+                raise AssertionError(f"a test tried to reach {host}")
+        return real(self, address)
+
+    socket.socket.connect = guarded  # type: ignore[method-assign]
+    yield
+    socket.socket.connect = real  # type: ignore[method-assign]
+
+
+def _append_only_triggers() -> list[tuple[str, str]]:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'")
+        return cursor.fetchall()
+
+
+@pytest.fixture(autouse=True, scope="session")
+def flush_past_triggers() -> Iterator[None]:
+    """Let the flush between transactional tests empty append-only tables; the triggers come back after it."""
+    real = TransactionTestCase._fixture_teardown
+
+    def teardown(self: TransactionTestCase) -> None:
+        if connection.vendor != "sqlite":
+            return real(self)
+        triggers = _append_only_triggers()
+        with connection.cursor() as cursor:
+            for name, _ in triggers:
+                cursor.execute(f'DROP TRIGGER "{name}"')
+        try:
+            return real(self)
+        finally:
+            with connection.cursor() as cursor:
+                for _, sql in triggers:
+                    cursor.execute(sql)
+
+    TransactionTestCase._fixture_teardown = teardown  # type: ignore[method-assign]
+    yield
+    TransactionTestCase._fixture_teardown = real  # type: ignore[method-assign]
+
+
+@pytest.fixture(autouse=True)
+def fresh_cache() -> None:
+    """Forget what earlier tests counted for rate limits."""
+    cache.clear()
+
+
+@pytest.fixture(autouse=True)
+def files_in_a_folder_of_their_own(settings: Any, tmp_path: Path) -> None:
+    """Give each test its own media folder."""
+    settings.MEDIA_ROOT = tmp_path / "media"
+
+
+@pytest.fixture
+def make_user(db: None) -> Callable[..., User]:
+    """Return a function that makes a person; ``groups`` are names."""
+
+    def make(username: str, *, groups: tuple[str, ...] = (), **more: Any) -> User:
+        user = User.objects.create_user(username, password=PASSWORD, **more)
+        for name in groups:
+            user.groups.add(Group.objects.get_or_create(name=name)[0])
+        return user
+
+    return make
+
+
+@pytest.fixture
+def admin(make_user: Callable[..., User]) -> User:
+    """Return the project's admin."""
+    return make_user("ada")
+
+
+@pytest.fixture
+def project(admin: User) -> Project:
+    """Return a project whose admin is ``admin``."""
+    return projects.create_project(name="Street scenes", by=admin)
+
+
+@pytest.fixture
+def rehearsal(admin: User) -> Project:
+    """Return a rehearsal project, which takes simulated answers."""
+    return projects.create_project(name="Rehearsal", by=admin, is_rehearsal=True)
+
+
+@pytest.fixture
+def researcher(project: Project, make_user: Callable[..., User]) -> User:
+    """Return a researcher of the project."""
+    user = make_user("rosa")
+    projects.set_role(project=project, user=user, role=Role.RESEARCHER, by=None)
+    return user
+
+
+@pytest.fixture
+def outsider(make_user: Callable[..., User], admin: User) -> User:
+    """Return a researcher of some other project."""
+    user = make_user("otto")
+    other = projects.create_project(name="Somebody else's", by=admin)
+    projects.set_role(project=other, user=user, role=Role.RESEARCHER, by=None)
+    return user
+
+
+@pytest.fixture
+def annotator(make_user: Callable[..., User]) -> User:
+    """Return a person who only annotates."""
+    return make_user("anna", groups=("annotator",))
+
+
+@pytest.fixture
+def make_image(project: Project) -> Callable[..., Image]:
+    """Return a function that imports a small picture into the project."""
+
+    def make(seed: int = 0, *, into: Project | None = None, name: str = "", **size: int) -> Image:
+        data = picture(seed=seed, **size)
+        return import_image(project=into or project, name=name or f"photo-{seed}.png", data=data)[0]
+
+    return make
+
+
+@pytest.fixture
+def new_uuid() -> Callable[[], uuid.UUID]:
+    """Return a maker of client uuids."""
+    return uuid.uuid4
+
+
+@pytest.fixture(scope="session")
+def photos() -> Path:
+    """Return the folder of real photographs, or skip loudly."""
+    folder = os.environ.get("DEERSTALKER_DATA", "")
+    path = Path(folder) / "photos" / "images"
+    if not folder or not path.is_dir():
+        pytest.skip("DEERSTALKER_DATA is not set: tests with real photographs are SKIPPED")
+    return path

@@ -1,0 +1,269 @@
+"""The loop through services and the in-process marketplace: publish, work, collect, review, pay."""
+
+import uuid
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.db import transaction
+
+from hits.domain.states import AssignmentStatus, BatchState, HitState, Match, Verdict
+from hits.models import Assignment, Hit, Image, Observation, OutgoingCall, Project
+from hits.mturk.boto import marketplace
+from hits.mturk.port import Failure, MarketplaceError
+from hits.payments import ledger
+from hits.payments.models import LedgerEntry, LedgerError
+from hits.services import collect, publish, review
+from hits.services.errors import Conflict, Refused
+from hits.services.launch import Terms
+from tests.support import market
+from tests.support.answers import observations
+from tests.support.loop import approve, collected, launched, page_key, published, store
+
+pytestmark = pytest.mark.django_db(transaction=True)
+MakeImage = Callable[..., Image]
+
+
+def test_a_whole_loop_balances_to_the_cent(project: Project, make_image: MakeImage) -> None:
+    market.fund(10_000)
+    batch = published(project, [make_image(1), make_image(2)])
+    assert batch.state == BatchState.LIVE
+    assert marketplace().balance().on_hold_cents == ledger.totals(batch=batch).held == 220
+    worker = market.market_worker()
+    for hit, count in zip(Hit.objects.all(), (3, 5), strict=True):
+        market.work(hit, worker, observations(count, salt=str(hit.pk)))
+    first, second = collected(batch)
+    assert {first.match, second.match} == {Match.MATCHED}
+    for assignment in (first, second):
+        approve(assignment)
+    sums = ledger.totals(batch=batch)
+    balance = marketplace().balance()
+    assert (sums.reward, sums.bonus, sums.fee, sums.held) == (220, 30, 0, 0)
+    assert balance.available_cents == 10_000 - sums.spent
+    assert balance.on_hold_cents == 0
+    assert Observation.objects.count() == 8
+
+
+def test_amazons_fees_are_held_and_paid_alike_on_both_sides(
+    project: Project, make_image: MakeImage, settings: Any
+) -> None:
+    settings.MARKETPLACE_FEE_SCHEDULE = "amazon"
+    market.fund(10_000)
+    batch = published(project, [make_image(1)])
+    assert marketplace().balance().on_hold_cents == ledger.totals(batch=batch).held == 132
+    market.work(Hit.objects.get(), market.market_worker(), observations(4))
+    (assignment,) = collected(batch)
+    approve(assignment)
+    sums = ledger.totals(batch=batch)
+    assert (sums.reward, sums.bonus, sums.fee, sums.held) == (110, 15, 25, 0)
+    assert marketplace().balance().available_cents == 10_000 - sums.spent
+
+
+def test_a_rejection_releases_what_was_held(project: Project, make_image: MakeImage) -> None:
+    market.fund(1_000)
+    batch = published(project, [make_image(1)])
+    market.work(Hit.objects.get(), market.market_worker())
+    (assignment,) = collected(batch)
+    decision = review.decide(assignment=assignment, verdict=Verdict.REJECT, by=None, feedback="No box fits.")
+    review.settle(decision=decision, marketplace=marketplace())
+    assignment.refresh_from_db()
+    assert assignment.status == AssignmentStatus.REJECTED
+    assert ledger.totals(batch=batch).held == marketplace().balance().on_hold_cents == 0
+    assert marketplace().balance().available_cents == 1_000
+
+
+def test_a_rejection_needs_a_reason(project: Project, make_image: MakeImage) -> None:
+    market.fund()
+    batch = published(project, [make_image(1)])
+    market.work(Hit.objects.get(), market.market_worker())
+    (assignment,) = collected(batch)
+    with pytest.raises(Refused, match="say why"):
+        review.decide(assignment=assignment, verdict=Verdict.REJECT, by=None, feedback="  ")
+
+
+def test_two_reviewers_make_one_decision(project: Project, make_image: MakeImage) -> None:
+    market.fund()
+    batch = published(project, [make_image(1)])
+    market.work(Hit.objects.get(), market.market_worker())
+    (assignment,) = collected(batch)
+    review.decide(assignment=assignment, verdict=Verdict.APPROVE, by=None)
+    with pytest.raises(Conflict):
+        review.decide(assignment=assignment, verdict=Verdict.REJECT, by=None, feedback="Too late.")
+
+
+def test_publishing_again_creates_nothing(project: Project, make_image: MakeImage) -> None:
+    market.fund()
+    batch = published(project, [make_image(n) for n in range(4)])
+    assert publish.publish_batch(batch=batch, marketplace=marketplace()) == 0
+    assert len(list(marketplace().list_hits())) == 4
+
+
+def test_no_funds_is_one_clear_refusal_and_what_is_live_stays(project: Project, make_image: MakeImage) -> None:
+    market.fund(110 + 109)
+    batch = launched(project, [make_image(1), make_image(2)])
+    with pytest.raises(Refused, match="insufficient funds"):
+        publish.publish_batch(batch=batch, marketplace=marketplace())
+    assert Hit.objects.filter(state=HitState.LIVE).count() == 1
+    market.fund(1)
+    assert publish.publish_batch(batch=batch, marketplace=marketplace()) == 1
+
+
+def test_the_port_refuses_to_be_called_inside_a_transaction() -> None:
+    with pytest.raises(RuntimeError, match="durable"), transaction.atomic():
+        marketplace().balance()
+
+
+def test_a_submission_counts_only_when_the_marketplace_shows_it(project: Project, make_image: MakeImage) -> None:
+    market.fund()
+    batch = published(project, [make_image(1)])
+    hit = Hit.objects.get()
+    task = market.accept(hit, market.market_worker())
+    store(page_key(hit, task.slot.assignment_id, task.worker.worker_id), observations())
+    assert collected(batch) == []
+    assert not Observation.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("changes", "match"),
+    [
+        ({"sha256": "0" * 64}, Match.MISMATCH),
+        ({"submission_id": str(uuid.UUID(int=7))}, Match.MARKETPLACE_ONLY),
+        ({"submission_id": "nonsense"}, Match.MARKETPLACE_ONLY),
+    ],
+)
+def test_what_does_not_match_is_told_apart_and_cannot_be_approved(
+    project: Project, make_image: MakeImage, changes: dict[str, str], match: Match
+) -> None:
+    market.fund()
+    batch = published(project, [make_image(1)])
+    hit = Hit.objects.get()
+    task = market.accept(hit, market.market_worker())
+    submission = store(page_key(hit, task.slot.assignment_id, task.worker.worker_id), observations())
+    market.hand_over(task, submission, **changes)
+    (assignment,) = collected(batch)
+    assert assignment.match == match
+    assert not Observation.objects.exists()
+    with pytest.raises(Refused, match="cannot be approved"):
+        review.decide(assignment=assignment, verdict=Verdict.APPROVE, by=None)
+
+
+def test_somebody_elses_submission_does_not_match(project: Project, make_image: MakeImage) -> None:
+    market.fund()
+    batch = published(project, [make_image(1)], terms=Terms(assignments_per_hit=2))
+    hit = Hit.objects.get()
+    mine = market.work(hit, market.market_worker("one"))
+    thief = market.accept(hit, market.market_worker("two"))
+    market.hand_over(thief, mine)
+    by_worker = {a.worker.worker_id: a.match for a in collected(batch)}
+    assert by_worker[thief.worker.worker_id] == Match.MISMATCH
+    assert sorted(by_worker.values()) == [Match.MATCHED, Match.MISMATCH]
+
+
+def test_auto_approval_by_the_clock_reaches_our_ledger_once(
+    project: Project, make_image: MakeImage
+) -> None:
+    from datetime import timedelta
+
+    from hits.marketplace.services.clock import advance_clock, reset_clock
+
+    market.fund()
+    batch = published(project, [make_image(1)])
+    market.work(Hit.objects.get(), market.market_worker())
+    collected(batch)
+    advance_clock(by=timedelta(days=8))
+    try:
+        for _ in range(2):
+            (assignment,) = collected(batch)
+    finally:
+        reset_clock()
+    assert assignment.status == AssignmentStatus.APPROVED
+    assert ledger.totals(batch=batch).reward == 110
+    with pytest.raises(Conflict, match="approved already"):
+        review.decide(assignment=assignment, verdict=Verdict.APPROVE, by=None)
+
+
+def test_an_approval_whose_reply_was_lost_is_recognised(project: Project, make_image: MakeImage) -> None:
+    market.fund()
+    batch = published(project, [make_image(1)])
+    market.work(Hit.objects.get(), market.market_worker(), observations(4))
+    (assignment,) = collected(batch)
+    decision = review.decide(assignment=assignment, verdict=Verdict.APPROVE, by=None)
+    marketplace().approve(assignment.assignment_id, "")  # the call went through; its record did not
+    assert review.settle(decision=decision, marketplace=marketplace())
+    assert ledger.totals(batch=batch).spent == 110 + 15
+
+
+def test_a_bonus_is_not_repeated_after_its_token_died(
+    project: Project, make_image: MakeImage
+) -> None:
+    from datetime import timedelta
+
+    from django.utils import timezone
+
+    market.fund()
+    batch = published(project, [make_image(1)])
+    market.work(Hit.objects.get(), market.market_worker(), observations(5))
+    (assignment,) = collected(batch)
+    approve(assignment)
+    call = OutgoingCall.objects.get(operation="bonus")
+    # As after a kill between the call and its record, found again 25 hours later.
+    OutgoingCall.objects.filter(pk=call.pk).update(
+        state="intent", attempt_at=timezone.now() - timedelta(hours=25)
+    )
+    review.settle_outstanding(marketplace=marketplace())
+    assert len(list(marketplace().list_bonuses(assignment.assignment_id))) == 1
+    assert ledger.totals(batch=batch).bonus == 30
+
+
+def test_the_ledger_cannot_be_changed(project: Project, make_image: MakeImage) -> None:
+    market.fund()
+    published(project, [make_image(1)])
+    entry = LedgerEntry.objects.get()
+    entry.amount_cents = 1
+    with pytest.raises(LedgerError):
+        entry.save()
+    with pytest.raises(LedgerError):
+        entry.delete()
+    with pytest.raises(LedgerError):
+        LedgerEntry.objects.update(amount_cents=1)
+
+
+@pytest.mark.parametrize("statement", ["UPDATE {} SET amount_cents = 1", "DELETE FROM {}"])
+def test_the_ledger_holds_against_raw_sql_too(project: Project, make_image: MakeImage, statement: str) -> None:
+    from django.db import DatabaseError, connection
+
+    market.fund()
+    published(project, [make_image(1)])
+    with pytest.raises(DatabaseError, match="append-only"), connection.cursor() as cursor:
+        cursor.execute(statement.format("payments_ledgerentry"))
+
+
+def test_137_assignments_are_all_collected(project: Project, make_image: MakeImage) -> None:
+    from hits.mturk.port import RemoteAssignment
+
+    market.fund()
+    batch = published(project, [make_image(1)])
+    hit = Hit.objects.get()
+    now = hit.expires_at
+    assert now is not None
+    rows = [
+        RemoteAssignment(f"A{n}", f"AW{n}", str(hit.hit_id), "Submitted", now, now, now, "<nothing/>")
+        for n in range(137)
+    ]
+
+    class Many:
+        def list_assignments(self, hit_id: str, statuses: Any = ()) -> list[RemoteAssignment]:
+            return rows
+
+    found = collect.sync_batch(batch=batch, marketplace=Many())  # type: ignore[arg-type]
+    assert (found.new, found.unmatched, Assignment.objects.count()) == (137, 137, 137)
+
+
+def test_wrong_keys_are_one_clear_refusal(settings: Any) -> None:
+    from hits.mturk.boto import BotoMarketplace
+    from hits.mturk.environments import current
+
+    settings.MTURK_PLATFORM_ACCESS_KEY_ID = "AKNOBODY"
+    with pytest.raises(MarketplaceError) as caught:
+        BotoMarketplace(current()).balance()
+    assert caught.value.failure is Failure.REFUSED

@@ -1,0 +1,1 @@
+"""Helpers that tests share. Nothing here is imported by the platform."""
