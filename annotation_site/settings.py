@@ -110,7 +110,7 @@ def _database() -> dict[str, object]:
     if not url:
         return {
             "ENGINE": "django.db.backends.sqlite3",
-            "NAME": VAR_DIR / "deerstalker.sqlite3",
+            "NAME": env_str("SQLITE_PATH", str(VAR_DIR / "deerstalker.sqlite3")),
             "OPTIONS": SQLITE_OPTIONS,
             # A file, never memory: a live server would share one memory connection between threads.
             "TEST": {"NAME": VAR_DIR / "test.sqlite3"},

@@ -81,9 +81,8 @@ class ScriptedWorker:
         page = self._get("/work/")
         for match in _ACCEPT.finditer(page.body):
             action = html.unescape(match.group(1))
-            before = page.body[: match.start()]
-            heading = before[before.rfind("<h2") :] if "<h2" in before else before
-            if title in html.unescape(heading) and action not in skipped:
+            entry = page.body[page.body.rfind("<li", 0, match.start()) : match.start()]
+            if title in html.unescape(entry) and action not in skipped:
                 return action
         return None
 

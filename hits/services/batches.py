@@ -97,7 +97,9 @@ def approve_waiting(
     ids = list(queue(batch).filter(pk__lte=last).values_list("pk", flat=True))
     approved = outstanding = skipped = 0
     for number, pk in enumerate(ids, start=1):
-        row = Assignment.objects.select_related("hit__unit__batch__project", "worker", "submission").get(pk=pk)
+        row = Assignment.objects.select_related("hit__unit__batch__project", "worker", "submission").get(
+            pk=pk
+        )
         try:
             decision = review.decide(assignment=row, verdict=Verdict.APPROVE, by=by)
         except Conflict:

@@ -4,7 +4,7 @@ import uuid
 from typing import Any
 from urllib.parse import urlsplit
 
-from csp.decorators import csp_update
+from csp.decorators import csp_replace
 from django.conf import settings
 from django.contrib.auth.decorators import login_not_required
 from django.http import Http404, HttpRequest, HttpResponse
@@ -29,7 +29,7 @@ MAX_ID = 64
 @login_not_required
 @require_safe
 @xframe_options_exempt
-@csp_update({"frame-ancestors": settings.HIT_FRAME_ANCESTORS, "form-action": settings.HIT_SUBMIT_ORIGINS})  # type: ignore[arg-type]
+@csp_replace({"frame-ancestors": settings.HIT_FRAME_ANCESTORS, "form-action": settings.HIT_SUBMIT_ORIGINS})  # type: ignore[arg-type]
 def hit_page(request: HttpRequest, public_id: uuid.UUID) -> HttpResponse:
     """Show a unit: a preview before acceptance, the task itself after it."""
     unit = pages.unit_by_public_id(public_id)

@@ -1,0 +1,44 @@
+"""Mark images that are near-duplicates of others, so that later batches leave them out."""
+
+from collections.abc import Mapping, Sequence
+
+from django.contrib.auth.models import AbstractBaseUser
+from django.db import transaction
+
+from hits.models import Image, Project
+from hits.services import audit
+from hits.services.errors import Refused
+
+
+def mark_duplicates(
+    *, project: Project, groups: Mapping[int, Sequence[int]], by: AbstractBaseUser | None = None
+) -> int:
+    """Replace the project's marks: each key is an image that is kept, its value the duplicates of it.
+
+    Repeatable; images in no group lose an earlier mark. Units that were launched stay as they are.
+
+    Returns:
+        how many images are marked now.
+
+    Raises:
+        Refused: an image of another project, or one that is both kept and a duplicate, or named twice.
+    """
+    members = [member for group in groups.values() for member in group]
+    if len(set(members)) != len(members) or set(members) & set(groups):
+        raise Refused("groups: an image stands in two groups; put each into one")
+    named = {*groups, *members}
+    known = set(Image.objects.filter(project=project, pk__in=named).values_list("pk", flat=True))
+    if named - known:
+        raise Refused(f"groups: image {min(named - known)} is not in this project")
+    with transaction.atomic():
+        Image.objects.filter(project=project, duplicate_of__isnull=False).update(duplicate_of=None)
+        for kept, group in groups.items():
+            Image.objects.filter(project=project, pk__in=list(group)).update(duplicate_of_id=kept)
+        audit.record(
+            project=project,
+            actor=by,
+            action="images.duplicates",
+            kept=len(groups),
+            duplicates=len(members),
+        )
+    return len(members)

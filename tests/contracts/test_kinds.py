@@ -1,0 +1,86 @@
+"""What every HIT kind keeps to. A new folder is tested here without a line being added."""
+
+import ast
+import json
+from pathlib import Path
+
+import pytest
+from django.contrib.staticfiles import finders
+from django.template.loader import get_template
+
+from hits import registry
+from hits.domain.facts import ImageFacts
+from hits.domain.states import Purpose
+from hits.kind import InvalidAnswer, InvalidUnit, Schema
+
+NAMES = registry.names()
+ROOT = Path(__file__).resolve().parents[2]
+IMAGES = {n: ImageFacts(n, f"http://127.0.0.1:8000/media/{n}.jpg", 640, 480, alt="a room") for n in range(1, 10)}
+
+
+def _folder(name: str) -> Path:
+    (found,) = [path for path in ROOT.glob(f"*/kinds/{name}") if (path / "kind.py").exists()]
+    return found
+
+
+def test_kinds_are_found_by_folder() -> None:
+    folders = {path.parent.name for path in ROOT.glob("*/kinds/*/kind.py")}
+    assert set(NAMES) == folders
+    assert {"sherlock_observation", "observation_review", "likert_comparison"} <= folders
+
+
+@pytest.mark.parametrize("name", NAMES)
+class TestEveryKind:
+    def test_is_a_complete_definition(self, name: str) -> None:
+        kind = registry.get(name)
+        assert kind.version >= 1
+        assert kind.reward_cents > 0
+        assert 30 <= kind.duration_seconds
+        assert kind.usual_seconds < kind.duration_seconds
+        assert 1 <= kind.assignments_per_hit <= 9
+        assert len(kind.title) <= 128
+        assert "paper" in kind.paper.lower()
+        assert kind.purpose in Purpose
+        assert (kind.bonus_cents > 0) == (kind.max_bonus_items > 0)
+
+    def test_pays_the_target_to_a_worker_of_usual_speed(self, name: str) -> None:
+        kind = registry.get(name)
+        assert kind.reward_cents * 3600 / kind.usual_seconds >= 1200  # the paper's median worker: $12 an hour
+
+    def test_has_page_and_script_and_words_for_people(self, name: str) -> None:
+        kind = registry.get(name)
+        get_template(kind.template)
+        assert finders.find(f"{name}/task.js")
+        assert "aper" in (_folder(name) / "README.md").read_text(encoding="utf-8")
+
+    def test_schemas_refuse_what_they_do_not_know(self, name: str) -> None:
+        kind = registry.get(name)
+        for schema in (kind.Unit, kind.Answer):
+            assert issubclass(schema, Schema)
+            assert schema.model_json_schema()["additionalProperties"] is False
+
+    @pytest.mark.parametrize("raw", [None, [], "text", 3, {}, {"surprise": 1}])
+    def test_refuses_nonsense_by_field(self, name: str, raw: object) -> None:
+        kind = registry.get(name)
+        with pytest.raises(InvalidUnit) as caught:
+            kind.parse_unit(raw)
+        assert all(error.field and error.message for error in caught.value.errors)
+        with pytest.raises(InvalidAnswer):
+            kind.parse_answer({}, IMAGES, raw)
+
+    def test_imports_neither_rows_nor_another_kind(self, name: str) -> None:
+        tree = ast.parse((_folder(name) / "kind.py").read_text(encoding="utf-8"))
+        modules = {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module}
+        ours = {module for module in modules if module.split(".")[0] in {"hits", "validation", "curation"}}
+        allowed = ("hits.kind", "hits.domain", "validation.domain")
+        assert all(module.startswith(allowed) for module in ours)
+
+
+def test_an_unknown_kind_lists_the_known_ones() -> None:
+    with pytest.raises(LookupError, match="sherlock_observation"):
+        registry.get("crossword")
+
+
+def test_a_page_unit_is_json() -> None:
+    kind = registry.get("sherlock_observation")
+    json.dumps(kind.page_unit({"image": 1}, IMAGES, seed="x"))

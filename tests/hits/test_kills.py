@@ -1,0 +1,204 @@
+"""Kill the process at named points, in process and over HTTP, and count what stands on both sides.
+
+The child ends by ``os._exit`` between two steps; the marketplace's row must exist although the
+requester's result does not, and a second run must make it whole without a duplicate.
+"""
+
+import json
+import urllib.error
+import urllib.parse
+import urllib.request
+import uuid
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from django.conf import settings
+
+from hits.domain.crashpoints import EXIT_STATUS
+from hits.domain.states import HitState, Match
+from hits.marketplace.models import HIT
+from hits.marketplace.models import Assignment as Slot
+from hits.models import Assignment, Hit, Image, Project, Submission
+from hits.mturk.boto import marketplace
+from hits.mturk.environments import resolve
+from hits.payments import ledger
+from hits.services.submit import issue_token
+from tests.support import children, market
+from tests.support.answers import observations
+from tests.support.loop import collected, launched, page_key, published
+
+pytestmark = pytest.mark.django_db(transaction=True)
+MakeImage = Callable[..., Image]
+
+PUBLISH = """
+from hits.models import Batch
+from hits.mturk.boto import marketplace
+from hits.services.publish import publish_batch
+print(publish_batch(batch=Batch.objects.get(), marketplace=marketplace()))
+"""
+
+SETTLE = """
+from hits.mturk.boto import marketplace
+from hits.services.review import settle_outstanding
+print(settle_outstanding(marketplace=marketplace()))
+"""
+
+
+@pytest.fixture(params=["in process", "over HTTP"])
+def endpoint(request: pytest.FixtureRequest, settings: Any) -> Iterator[dict[str, str]]:
+    """Return the child's environment for one transport; the platform's own settings follow it."""
+    if request.param == "in process":
+        yield {"MTURK_ENDPOINT": "local"}
+        return
+    with children.server(children.free_port()) as base:
+        settings.MTURK_ENDPOINT = f"{base}/mturk/"
+        assert resolve(settings.MTURK_ENDPOINT).in_process is False
+        settings.HIT_ORIGIN = base.replace("localhost", "127.0.0.1")
+        yield {"MTURK_ENDPOINT": settings.MTURK_ENDPOINT, "HIT_ORIGIN": settings.HIT_ORIGIN}
+
+
+# Where the child dies, how many HITs the marketplace then has, and what the first row of ours says.
+POINTS = [
+    ("publish.before_intent", 0, HitState.PLANNED),
+    ("publish.after_intent", 0, HitState.INTENT),
+    ("publish.after_call", 1, HitState.INTENT),
+    ("publish.after_result", 1, HitState.LIVE),
+]
+
+
+@pytest.mark.parametrize(("point", "on_marketplace", "state"), POINTS)
+def test_killed_while_publishing_each_hit_exists_once(
+    project: Project, make_image: MakeImage, endpoint: dict[str, str], point: str, on_marketplace: int, state: str
+) -> None:
+    market.fund()
+    batch = launched(project, [make_image(n) for n in range(3)])
+    killed = children.run(PUBLISH, DEERSTALKER_CRASH_AT=point, **endpoint)
+    assert killed.returncode == EXIT_STATUS, killed.stderr
+    assert HIT.objects.count() == on_marketplace
+    first = Hit.objects.order_by("pk").first()
+    assert first is not None
+    assert first.state == state
+    assert (first.hit_id is not None) == (state == HitState.LIVE)
+    again = children.run(PUBLISH, **endpoint)
+    assert again.returncode == 0, again.stderr
+    assert HIT.objects.count() == 3
+    assert set(Hit.objects.values_list("hit_id", flat=True)) == set(HIT.objects.values_list("hit_id", flat=True))
+    assert ledger.totals(batch=batch).held == marketplace().balance().on_hold_cents == 330
+    rerun = children.run(PUBLISH, **endpoint)
+    assert (rerun.stdout.strip(), HIT.objects.count()) == ("0", 3)
+
+
+@pytest.mark.parametrize("point", ["settle.after_intent", "settle.after_call"])
+def test_killed_while_paying_everything_is_paid_once(
+    project: Project, make_image: MakeImage, endpoint: dict[str, str], point: str
+) -> None:
+    from hits.domain.states import Verdict
+    from hits.services.review import decide
+
+    market.fund(10_000)
+    batch = published(project, [make_image(1)])
+    market.work(Hit.objects.get(), market.market_worker(), observations(5))
+    (assignment,) = collected(batch)
+    decide(assignment=assignment, verdict=Verdict.APPROVE, by=None)
+    killed = children.run(SETTLE, DEERSTALKER_CRASH_AT=point, **endpoint)
+    assert killed.returncode == EXIT_STATUS, killed.stderr
+    assert ledger.totals(batch=batch).reward == 0
+    paid = "approved" if point == "settle.after_call" else "submitted"
+    assert Slot.objects.get().state == paid
+    for _ in range(2):  # the reward's call, then the bonus's, die and are taken up again
+        assert children.run(SETTLE, **endpoint).returncode == 0
+    sums = ledger.totals(batch=batch)
+    assert (sums.reward, sums.bonus, sums.held) == (110, 30, 0)
+    assert marketplace().balance().available_cents == 10_000 - sums.spent
+
+
+def _post_json(url: str, token: str, body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+    request = urllib.request.Request(
+        url,
+        data=json.dumps(body).encode(),
+        headers={"Content-Type": "application/json", "Authorization": f"Bearer {token}"},
+    )
+    with urllib.request.urlopen(request, timeout=30) as reply:
+        return reply.status, json.loads(reply.read())
+
+
+def _post_form(url: str, fields: dict[str, str]) -> int:
+    data = urllib.parse.urlencode(fields).encode()
+    with urllib.request.urlopen(urllib.request.Request(url, data=data), timeout=30) as reply:
+        return int(reply.status)
+
+
+def test_killed_after_storing_over_http_the_answer_stands_and_the_retry_gets_its_id(
+    project: Project, make_image: MakeImage
+) -> None:
+    market.fund()
+    batch = published(project, [make_image(1)])
+    hit = Hit.objects.get()
+    task = market.accept(hit, market.market_worker())
+    token = issue_token(page_key(hit, task.slot.assignment_id, task.worker.worker_id))
+    body = {"client_uuid": str(uuid.uuid4()), "answer": observations(), "active_seconds": 60.0}
+    with children.server(port := children.free_port(), DEERSTALKER_CRASH_AT="submit.after_store"):
+        api = f"http://127.0.0.1:{port}/hit/api"
+        _post_json(f"{api}/consent", token, {"version": 1})
+        with pytest.raises((urllib.error.URLError, ConnectionError)):
+            _post_json(f"{api}/submission", token, body)
+    stored = Submission.objects.get()
+    assert Slot.objects.get().state == "pending"
+    assert not collected(batch)
+    with children.server(port := children.free_port(), DEERSTALKER_CRASH_AT="marketplace.submit.after_commit"):
+        status, reply = _post_json(f"http://127.0.0.1:{port}/hit/api/submission", token, body)
+        assert (status, reply["submission_id"]) == (200, str(stored.pk))
+        form = {"assignmentId": task.slot.assignment_id, "submission_id": reply["submission_id"]}
+        form |= {"sha256": reply["sha256"], "schema_version": reply["schema_version"]}
+        hand_over = f"http://localhost:{port}/a/{task.secret}/mturk/externalSubmit"
+        with pytest.raises((urllib.error.URLError, ConnectionError)):
+            _post_form(hand_over, form)
+    assert Slot.objects.get().state == "submitted"
+    with children.server(port := children.free_port()):
+        assert _post_form(f"http://localhost:{port}/a/{task.secret}/mturk/externalSubmit", form) == 200
+    (assignment,) = collected(batch)
+    assert (assignment.match, assignment.submission_id) == (Match.MATCHED, stored.pk)
+    assert (Submission.objects.count(), Assignment.objects.count()) == (1, 1)
+
+
+STORE = """
+import json, os, uuid
+from hits.services import submit
+key = submit.PageKey(*json.loads(os.environ["KEY"]))
+submit.agree(key=key, version=1)
+row, new = submit.store_submission(
+    key=key, client_uuid=uuid.UUID(os.environ["UUID"]), answer=json.loads(os.environ["ANSWER"]), active_seconds=60.0
+)
+print(row.pk)
+"""
+
+
+def test_killed_after_storing_in_process_the_answer_stands_once(project: Project, make_image: MakeImage) -> None:
+    market.fund()
+    batch = published(project, [make_image(1)])
+    hit = Hit.objects.get()
+    task = market.accept(hit, market.market_worker())
+    key = page_key(hit, task.slot.assignment_id, task.worker.worker_id)
+    values = {
+        "KEY": json.dumps([key.unit, key.hit_id, key.assignment_id, key.worker_id]),
+        "UUID": str(uuid.uuid4()),
+        "ANSWER": json.dumps(observations()),
+    }
+    killed = children.run(STORE, DEERSTALKER_CRASH_AT="submit.after_store", **values)
+    assert killed.returncode == EXIT_STATUS, killed.stderr
+    stored = Submission.objects.get()
+    again = children.run(STORE, **values)
+    assert again.stdout.strip() == str(stored.pk), again.stderr
+    market.hand_over(task, stored)
+    (assignment,) = collected(batch)
+    assert assignment.match == Match.MATCHED
+    assert Submission.objects.count() == 1
+
+
+def test_an_unknown_crash_point_cannot_pass_for_nothing() -> None:
+    from hits.domain.crashpoints import crash_point
+
+    with pytest.raises(LookupError):
+        crash_point("publish.nowhere")
+    assert settings.MTURK_ENDPOINT == "local"

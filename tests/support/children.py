@@ -1,0 +1,86 @@
+"""Run platform code in a process of its own, on the test's database, so that it can be killed for real."""
+
+import os
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from django.conf import settings
+from django.db import connection
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def child_environment(**more: str) -> dict[str, str]:
+    """Return an environment in which a child sees the same database, files and secrets as this test."""
+    database = connection.settings_dict
+    environment = os.environ | {
+        "DEERSTALKER_VAR": str(settings.VAR_DIR),
+        "DJANGO_SETTINGS_MODULE": "annotation_site.settings",
+        "DEBUG": "1",
+        "LOG_LEVEL": "ERROR",
+    }
+    if connection.vendor == "sqlite":
+        environment["SQLITE_PATH"] = str(database["NAME"])
+    else:
+        environment["DATABASE_URL"] = (
+            f"postgres://{database['USER']}:{database['PASSWORD']}@{database['HOST']}:"
+            f"{database['PORT'] or 5432}/{database['NAME']}"
+        )
+    return environment | more
+
+
+def run(code: str, **more: str) -> "subprocess.CompletedProcess[str]":
+    """Run ``code`` with Django set up, and return how it ended."""
+    return subprocess.run(
+        [sys.executable, "-c", f"import django; django.setup()\n{code}"],
+        env=child_environment(**more),
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+def free_port() -> int:
+    """Return a port that nobody listens on."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@contextmanager
+def server(port: int, **more: str) -> Iterator[str]:
+    """Run the real web server on ``port``; yields its address on the public origin."""
+    base = f"http://localhost:{port}"
+    environment = child_environment(
+        PORT=str(port), PUBLIC_URL=base, HIT_ORIGIN=f"http://127.0.0.1:{port}", **more
+    )
+    command = [
+        sys.executable, "-m", "gunicorn", "annotation_site.wsgi:application", "--bind", f"127.0.0.1:{port}",
+        "--worker-class", "gthread", "--threads", "8", "--log-level", "critical",
+    ]  # fmt: skip
+    process = subprocess.Popen(command, env=environment, cwd=ROOT)
+    try:
+        _wait(base)
+        yield base
+    finally:
+        process.terminate()
+        process.wait(timeout=20)
+
+
+def _wait(base: str) -> None:
+    for _ in range(200):
+        try:
+            urllib.request.urlopen(f"{base}/healthz", timeout=2).read()
+        except OSError:
+            time.sleep(0.1)
+        else:
+            return
+    raise AssertionError(f"the server at {base} did not start")
