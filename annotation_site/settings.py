@@ -151,7 +151,7 @@ AXES_LOCKOUT_TEMPLATE = "registration/locked.html"
 AXES_ENABLE_ADMIN = False
 AXES_VERBOSE = False
 if TESTING:
-    PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+    PASSWORD_HASHERS = ["tests.support.passwords.QuickHasher"]
 
 # --- Content security: nothing inline, nothing from elsewhere. HIT views loosen frame-ancestors only.
 CONTENT_SECURITY_POLICY = {

@@ -1,0 +1,92 @@
+"""A real server, a real worker process and a real browser on the test's own database."""
+
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from annotation_site.management.commands.serve import worker_command
+from tests.support import children
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Any]:
+    """Return a headless Chromium, or skip loudly."""
+    if CHROMIUM is None:
+        pytest.skip("Chromium is not installed: BROWSER TESTS ARE SKIPPED")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def site(transactional_db: None, settings: Any) -> Iterator[str]:
+    """Run the web server on this test's database; yields the public address."""
+    with children.server(children.free_port()) as base:
+        settings.PUBLIC_URL = base
+        settings.HIT_ORIGIN = base.replace("localhost", "127.0.0.1")
+        yield base
+
+
+@pytest.fixture
+def worker_process(site: str) -> Iterator[None]:
+    """Run the background worker, so that what the pages queue is done."""
+    port = site.rsplit(":", 1)[1]
+    environment = children.child_environment(PORT=port)
+    process = subprocess.Popen(worker_command(), env=environment, cwd=children.ROOT)
+    yield
+    process.terminate()
+    process.wait(timeout=20)
+
+
+@pytest.fixture
+def open_page(chromium: Any, site: str) -> Iterator[Callable[..., Any]]:
+    """Return a function that opens a fresh browser window; errors on the page fail the test."""
+    contexts, problems = [], []
+
+    def open_(width: int = 1280, height: int = 900, **more: Any) -> Any:
+        context = chromium.new_context(viewport={"width": width, "height": height}, base_url=site, **more)
+        contexts.append(context)
+        page = context.new_page()
+        page.set_default_timeout(15_000)
+        page.on("pageerror", lambda error: problems.append(str(error)))
+        page.on(
+            "console",
+            lambda message: problems.append(message.text) if "Content Security Policy" in message.text else None,
+        )
+        return page
+
+    yield open_
+    for context in contexts:
+        context.close()
+    assert problems == []
+
+
+@pytest.fixture
+def sign_in() -> Callable[[Any, str], None]:
+    """Return a function that signs a person in through the page."""
+
+    def go(page: Any, username: str) -> None:
+        page.goto("/sign-in/")
+        page.fill("input[name=username]", username)
+        page.fill("input[name=password]", "a long pass phrase")
+        page.locator("main form button").first.click()
+        page.wait_for_url(lambda url: "/sign-in/" not in url)
+
+    return go

@@ -1,0 +1,86 @@
+"""Threads on a file database: the last slot, the last cent, one decision."""
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from django.db import connection
+
+from hits.marketplace.errors import Refused
+from hits.marketplace.models import Assignment, Attempt, LedgerEntry, Worker
+from hits.marketplace.selectors.accounts import unbalanced_requesters
+from hits.marketplace.services import accounts
+from tests.marketplace.support import Market, accept, hit_params, work
+
+
+def together(acts: list[Callable[[], Any]]) -> list[Any]:
+    """Run all at once, each on its own connection; return results or exceptions in order."""
+    gate = threading.Barrier(len(acts))
+    results: list[Any] = [None] * len(acts)
+
+    def run(index: int) -> None:
+        try:
+            gate.wait(10)
+            results[index] = acts[index]()
+        except Exception as error:
+            results[index] = error
+        finally:
+            connection.close()
+
+    threads = [threading.Thread(target=run, args=(index,)) for index in range(len(acts))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    return results
+
+
+def test_last_slot_goes_to_one(near: Any, workers: list[Worker]) -> None:
+    hit = near.create_hit(**hit_params(MaxAssignments=1))["HIT"]
+    results = together([lambda person=person: accept(person, hit) for person in workers])
+    assert sum(isinstance(result, Assignment) for result in results) == 1
+    assert sum(isinstance(result, Refused) for result in results) == 2
+    assert Attempt.objects.count() == 1
+
+
+def test_double_click_takes_one_task(near: Any, worker: Worker) -> None:
+    hit = near.create_hit(**hit_params(MaxAssignments=3))["HIT"]
+    near.create_hit(**hit_params(MaxAssignments=3))
+    results = together([lambda: accept(worker, hit)] * 4)
+    assert len({slot.pk for slot in results}) == 1
+    assert Attempt.objects.count() == 1
+
+
+def test_one_token_makes_one_hit(near_market: Market, requester: accounts.KeyPair) -> None:
+    clients = [near_market.client(requester) for _ in range(4)]
+    params = hit_params(UniqueRequestToken="once")
+    results = together([lambda client=client: client.create_hit(**params) for client in clients])
+    made = [result for result in results if isinstance(result, dict)]
+    assert len(made) == 1
+    assert all(made[0]["HIT"]["HITId"] in str(other) for other in results if other is not made[0])
+
+
+def test_the_same_money_is_not_held_twice(near_market: Market) -> None:
+    pair = accounts.create_requester(name="Poor lab", funds_cents=220)
+    clients = [near_market.client(pair) for _ in range(4)]
+    params = hit_params(MaxAssignments=1)
+    results = together([lambda client=client: client.create_hit(**params) for client in clients])
+    assert sum(isinstance(result, dict) for result in results) == 2
+    assert sum("InsufficientFunds" in str(getattr(result, "response", "")) for result in results) == 2
+    assert unbalanced_requesters() == []
+
+
+def test_approve_reject_and_approve_at_once(
+    near_market: Market, requester: accounts.KeyPair, worker: Worker
+) -> None:
+    clients = [near_market.client(requester) for _ in range(3)]
+    slot = work(worker, clients[0].create_hit(**hit_params(MaxAssignments=1))["HIT"])
+    decide = [
+        lambda: clients[0].approve_assignment(AssignmentId=slot.assignment_id),
+        lambda: clients[1].reject_assignment(AssignmentId=slot.assignment_id, RequesterFeedback="r"),
+        lambda: clients[2].approve_assignment(AssignmentId=slot.assignment_id),
+    ]
+    results = together(decide)
+    assert sum(isinstance(result, dict) for result in results) == 1
+    assert LedgerEntry.objects.filter(kind__in=["reward", "release"]).count() == 1
+    assert unbalanced_requesters() == []
