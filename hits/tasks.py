@@ -3,11 +3,12 @@
 import logging
 
 from celery import shared_task
+from django.contrib.auth import get_user_model
 
 from hits.models import Batch
 from hits.mturk.boto import marketplace
 from hits.selectors.batches import open_batches
-from hits.services import collect, jobs, publish, review
+from hits.services import batches, collect, jobs, publish, review
 
 logger = logging.getLogger(__name__)
 
@@ -21,6 +22,43 @@ def publish_batch(job_id: int) -> None:
             publish.publish_batch(batch=batch, marketplace=marketplace(), progress=progress)
 
 
+@shared_task(name="hits.sync_batch")
+def sync_batch(job_id: int) -> None:
+    """Copy one batch's assignments now, because somebody asked for it."""
+    with jobs.claimed(job_id) as progress:
+        if progress is not None:
+            batch = Batch.objects.select_related("project").get(pk=progress.job.args["batch"])
+            found = collect.sync_batch(batch=batch, marketplace=marketplace())
+            batches.finish_closing(batch=batch)
+            jobs.set_result(job=progress.job, new=found.new, unmatched=found.unmatched)
+
+
+@shared_task(name="hits.approve_waiting")
+def approve_waiting(job_id: int) -> None:
+    """Approve many submissions at once."""
+    with jobs.claimed(job_id) as progress:
+        if progress is not None:
+            args = progress.job.args
+            done = batches.approve_waiting(
+                batch=Batch.objects.select_related("project").get(pk=args["batch"]),
+                last=args["last"],
+                by=get_user_model().objects.filter(pk=args["by_id"]).first(),
+                marketplace=marketplace(),
+                progress=progress,
+            )
+            jobs.set_result(job=progress.job, approved=done.approved, outstanding=done.outstanding)
+
+
+@shared_task(name="hits.close_batch")
+def close_batch(job_id: int) -> None:
+    """Stop offering a batch."""
+    with jobs.claimed(job_id) as progress:
+        if progress is not None:
+            batch = Batch.objects.select_related("project").get(pk=progress.job.args["batch"])
+            expired = batches.expire_hits(batch=batch, marketplace=marketplace(), progress=progress)
+            jobs.set_result(job=progress.job, expired=expired)
+
+
 @shared_task(name="hits.sync_live_batches")
 def sync_live_batches() -> None:
     """Copy assignments of open batches, and settle what an earlier process left behind."""
@@ -28,6 +66,7 @@ def sync_live_batches() -> None:
     for batch in open_batches():
         if batch.environment == port.environment.name:
             collect.sync_batch(batch=batch, marketplace=port)
+            batches.finish_closing(batch=batch)
     review.settle_outstanding(marketplace=port)
 
 

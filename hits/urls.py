@@ -4,6 +4,8 @@ from django.contrib.auth.decorators import login_not_required
 from django.urls import path
 
 from hits.api import hit_page as api
+from hits.api.jobs import JobView
+from hits.views import batches, images, jobs, launch, projects, review
 from hits.views.hit_page import hit_page
 
 urlpatterns = [
@@ -13,4 +15,28 @@ urlpatterns = [
     path("hit/api/draft", login_not_required(api.DraftView.as_view()), name="hit-api-draft"),
     path("hit/api/submission", login_not_required(api.SubmissionView.as_view()), name="hit-api-submission"),
     path("hit/api/consent", login_not_required(api.ConsentView.as_view()), name="hit-api-consent"),
+    # The console. Every one of these stands in the table of tests/hits/test_console_access.py.
+    path("projects/", projects.project_list, name="projects"),
+    path("new-project", projects.project_new, name="project-new"),
+    path("projects/<slug:slug>/", batches.project_batches, name="project-batches"),
+    path("projects/<slug:slug>/launch", launch.batch_new, name="batch-new"),
+    path("projects/<slug:slug>/photos", images.project_images, name="project-images"),
+    path("projects/<slug:slug>/review", review.project_review, name="project-review"),
+    path("projects/<slug:slug>/people", projects.project_people, name="project-people"),
+    path("projects/<slug:slug>/people/add", projects.member_add, name="member-add"),
+    path("projects/<slug:slug>/people/<int:user_id>/role", projects.member_role, name="member-role"),
+    path("projects/<slug:slug>/consent", projects.project_consent, name="project-consent"),
+    path("projects/<slug:slug>/history", projects.project_history, name="project-history"),
+    path("batches/<int:batch_id>/", batches.batch_detail, name="batch-detail"),
+    path("batches/<int:batch_id>/review", review.batch_review, name="batch-review"),
+    path("batches/<int:batch_id>/check", batches.batch_sync, name="batch-sync"),
+    path("batches/<int:batch_id>/publish", batches.batch_publish, name="batch-publish"),
+    path("batches/<int:batch_id>/close", batches.batch_close, name="batch-close"),
+    path("batches/<int:batch_id>/approve-all", batches.batch_approve_all, name="batch-approve-all"),
+    path("submissions/<int:assignment_id>/", review.assignment_detail, name="assignment-detail"),
+    path("submissions/<int:assignment_id>/decide", review.decide, name="decide"),
+    path("submissions/<int:assignment_id>/pay-again", review.pay_again, name="pay-again"),
+    path("jobs/<int:job_id>/", jobs.job_detail, name="job-detail"),
+    path("jobs/<int:job_id>/cancel", jobs.job_cancel, name="job-cancel"),
+    path("api/jobs/<int:job_id>/", JobView.as_view(), name="api-job"),
 ]

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from django.conf import settings
 from django.contrib.auth.models import User
+from django.db.models import Sum
 from django.utils.module_loading import import_string
 
 from hits.domain.states import Role
@@ -56,6 +57,14 @@ def assemble() -> Cast:
     return Cast(project, researcher, accounts)
 
 
+def deposited_cents() -> int:
+    """Return all that was ever deposited on the platform's account."""
+    entries = import_string("hits.marketplace.models.LedgerEntry").objects.filter(
+        requester__access_keys__access_key_id=settings.MTURK_PLATFORM_ACCESS_KEY_ID, kind="deposit"
+    )
+    return int(entries.aggregate(sum=Sum("available_cents"))["sum"] or 0)
+
+
 def _password() -> str:
     return secrets.token_urlsafe(9)
 
@@ -70,7 +79,9 @@ def _staff(account: Account, **more: bool) -> User:
 def _annotator(account: Account) -> None:
     user = User.objects.filter(username=account.username).first()
     if user is None:
-        import_string(f"{_ACCOUNTS}.create_worker_account")(username=account.username, password=account.password)
+        import_string(f"{_ACCOUNTS}.create_worker_account")(
+            username=account.username, password=account.password
+        )
         return
     user.set_password(account.password)
     user.save()

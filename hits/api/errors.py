@@ -27,8 +27,8 @@ def handle(error: Exception, context: dict[str, Any]) -> Response | None:
         return Response(body, status=status.HTTP_400_BAD_REQUEST)
     if isinstance(error, AnotherTab):
         draft = error.draft
-        body = {"error": str(error), "revision": draft.revision, "content": draft.content}
-        return Response(body, status=status.HTTP_409_CONFLICT)
+        clash: dict[str, Any] = {"error": str(error), "revision": draft.revision, "content": draft.content}
+        return Response(clash, status=status.HTTP_409_CONFLICT)
     for kind, code in _STATUS:
         if isinstance(error, kind):
             return Response({"error": str(error), "errors": []}, status=code)

@@ -1,6 +1,6 @@
 """What a HIT page calls: open, draft, submission, consent. A bearer token, never a cookie."""
 
-from typing import Any
+from typing import Any, cast
 
 from rest_framework import serializers, status
 from rest_framework.authentication import BaseAuthentication
@@ -17,12 +17,17 @@ from hits.services import submit
 from hits.services.submit import PageKey
 
 
+def page_key(request: Request) -> PageKey:
+    """Return what the page's token says; the authentication below put it there."""
+    return cast(PageKey, request.auth)
+
+
 class TokenThrottle(SimpleRateThrottle):
     """Counts requests per page token, so that one worker's tabs cannot crowd out the others."""
 
     def get_cache_key(self, request: Request, view: APIView) -> str:
         """Return the key that requests are counted under."""
-        key: PageKey = request.auth
+        key = page_key(request)
         return f"throttle:{self.scope}:{key.assignment_id}:{key.worker_id}"
 
 
@@ -67,7 +72,7 @@ class OpenView(HitPageView):
 
     def post(self, request: Request) -> Response:
         """Return the draft and any stored submission of this assignment and worker."""
-        attempt = submit.open_attempt(request.auth)
+        attempt = submit.open_attempt(page_key(request))
         draft = read.draft_of(attempt)
         stored = read.latest_submission(attempt)
         return Response(
@@ -94,7 +99,7 @@ class DraftView(HitPageView):
         """Save; 409 with the other content when another tab saved since."""
         body = DraftInput(data=request.data)
         body.is_valid(raise_exception=True)
-        draft = submit.save_draft(key=request.auth, **body.validated_data)
+        draft = submit.save_draft(key=page_key(request), **body.validated_data)
         return Response({"revision": draft.revision, "saved_at": draft.saved_at.isoformat()})
 
 
@@ -116,7 +121,7 @@ class SubmissionView(HitPageView):
         """Return what the page posts on: 201 for a new answer, 200 for the same one again."""
         body = SubmissionInput(data=request.data)
         body.is_valid(raise_exception=True)
-        submission, new = submit.store_submission(key=request.auth, **body.validated_data)
+        submission, new = submit.store_submission(key=page_key(request), **body.validated_data)
         code = status.HTTP_201_CREATED if new else status.HTTP_200_OK
         row = _submission(submission)
         return Response({"submission_id": row["id"], **row}, status=code)
@@ -135,7 +140,7 @@ class ConsentView(HitPageView):
         """Record the agreement; repeatable."""
         body = ConsentInput(data=request.data)
         body.is_valid(raise_exception=True)
-        submit.agree(key=request.auth, version=body.validated_data["version"])
+        submit.agree(key=page_key(request), version=body.validated_data["version"])
         return Response({})
 
 

@@ -56,7 +56,10 @@ def pay_chart(points: Sequence[Point], *, target: int, by: str) -> Chart | None:
     medians = [(x, y(p.median)) for x, p in zip(xs, points, strict=True)]
     last = points[-1]
     word = "Median" if last.mean is not None else "Latest"
-    ends = [(y(last.median), f"{word} ${last.median / 100:.2f}", True), (y(target), f"Target ${target / 100:.2f}", False)]
+    ends = [
+        (y(last.median), f"{word} ${last.median / 100:.2f}", True),
+        (y(target), f"Target ${target / 100:.2f}", False),
+    ]
     if last.mean is not None:
         ends.append((y(last.mean), f"Mean ${last.mean / 100:.2f}", False))
     return Chart(
@@ -82,7 +85,7 @@ def _top(cents: Sequence[int]) -> int:
 
 def _ticks(xs: Sequence[float], points: Sequence[Point]) -> list[Label]:
     every = -(-len(points) // MAX_TICKS)
-    shown = [i for i in range(0, len(points), every)]
+    shown = range(0, len(points), every)
     return [Label(_n(xs[i]), "184", points[i].label) for i in shown]
 
 

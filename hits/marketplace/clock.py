@@ -1,4 +1,4 @@
-"""Wall-clock time in one place, so that the marketplace's own clock may stand apart from it (models.Clock)."""
+"""Wall-clock time in one place, so that the marketplace's own clock (models.Clock) may stand apart."""
 
 from __future__ import annotations
 

@@ -67,7 +67,9 @@ def _run(operation: str, request: wire.ApiRequest) -> dict[str, Any]:
     # durable: the caller's own transaction must never reach round the marketplace's, in process either.
     with transaction.atomic(durable=True):
         requester = AccessKey.objects.select_related("requester").get(access_key_id=access_key_id).requester
-        result = shapes.without_nulls(handler(Call(requester=requester, now=Clock.now(), operation=operation), params))
+        result = shapes.without_nulls(
+            handler(Call(requester=requester, now=Clock.now(), operation=operation), params)
+        )
         shapes.check(model.output_shape, result, f"{operation} reply")
     return result
 

@@ -29,7 +29,7 @@ def invalid(message: str, code: str = "ParameterValidationError") -> ApiError:
 
 
 def missing(kind: str, public_id: str) -> ApiError:
-    """Something that does not exist, or that belongs to another requester: both look the same from outside."""
+    """Something that does not exist or belongs to another requester: both look the same from outside."""
     return ApiError(f"{kind}DoesNotExist", f"{kind} {public_id} does not exist.")
 
 

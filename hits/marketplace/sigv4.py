@@ -54,7 +54,9 @@ def parse_authorization(request: ApiRequest) -> Credential:
         raise _refusal("MissingAuthenticationTokenException", "The request carries no Authorization header.")
     found = _PARTS.fullmatch(header)
     if found is None:
-        raise _refusal("IncompleteSignatureException", "The Authorization header is not of Signature Version 4.")
+        raise _refusal(
+            "IncompleteSignatureException", "The Authorization header is not of Signature Version 4."
+        )
     if found["service"] != SERVICE:
         raise _refusal(
             "InvalidSignatureException", f"Credential should be scoped to correct service: '{SERVICE}'."
@@ -78,7 +80,9 @@ def verify(request: ApiRequest, credential: Credential, secret: str, now: dateti
     key = _signing_key(secret, credential)
     for host in _hosts(request.headers.get("host", "")):
         canonical = _canonical_request(request, credential, host)
-        to_sign = "\n".join([ALGORITHM, stamp, credential.scope, hashlib.sha256(canonical.encode()).hexdigest()])
+        to_sign = "\n".join(
+            [ALGORITHM, stamp, credential.scope, hashlib.sha256(canonical.encode()).hexdigest()]
+        )
         expected = hmac.new(key, to_sign.encode(), hashlib.sha256).hexdigest()
         if hmac.compare_digest(expected, credential.signature):
             return
@@ -89,9 +93,7 @@ def verify(request: ApiRequest, credential: Credential, secret: str, now: dateti
     )
 
 
-def authenticate(
-    request: ApiRequest, secret_of: Callable[[str], str | None], now: datetime
-) -> str:
+def authenticate(request: ApiRequest, secret_of: Callable[[str], str | None], now: datetime) -> str:
     """Return the access key id of a properly signed request; ``secret_of`` gives None for an unknown key."""
     credential = parse_authorization(request)
     secret = secret_of(credential.access_key_id)
@@ -112,12 +114,14 @@ def _check_age(request: ApiRequest, credential: Credential, now: datetime) -> st
     try:
         signed_at = datetime.strptime(stamp, _DATE_FORMAT).replace(tzinfo=UTC)
     except ValueError:
-        raise _refusal("IncompleteSignatureException", "X-Amz-Date must look like 20261120T164200Z.") from None
+        raise _refusal(
+            "IncompleteSignatureException", "X-Amz-Date must look like 20261120T164200Z."
+        ) from None
     if abs(now - signed_at) > MAX_SKEW:
         late = "expired" if signed_at < now else "not yet current"
         raise _refusal(
             "InvalidSignatureException",
-            f"Signature {late}: {stamp} differs from {now.astimezone(UTC):{_DATE_FORMAT}} by more than 15 min.",
+            f"Signature {late}: {stamp} differs from {now:{_DATE_FORMAT}} by more than 15 min.",
         )
     if not stamp.startswith(credential.day):
         raise _refusal("InvalidSignatureException", "Date in Credential scope does not match X-Amz-Date.")
@@ -148,7 +152,9 @@ def _hosts(host: str) -> Iterator[str]:
 
 def _canonical_request(request: ApiRequest, credential: Credential, host: str) -> str:
     values = {**request.headers, "host": host}
-    headers = "".join(f"{name}:{' '.join(values.get(name, '').split())}\n" for name in credential.signed_headers)
+    headers = "".join(
+        f"{name}:{' '.join(values.get(name, '').split())}\n" for name in credential.signed_headers
+    )
     return "\n".join(
         [
             request.method,
@@ -165,5 +171,7 @@ def _canonical_query(query: str) -> str:
     pairs = parse_qsl(query, keep_blank_values=True)
     return "&".join(
         f"{name}={value}"
-        for name, value in sorted((quote(name, safe="-_.~"), quote(value, safe="-_.~")) for name, value in pairs)
+        for name, value in sorted(
+            (quote(name, safe="-_.~"), quote(value, safe="-_.~")) for name, value in pairs
+        )
     )

@@ -45,7 +45,7 @@ def success(result: dict[str, Any], request_id: str) -> ApiReply:
 
 
 def failure(error: ApiError, request_id: str) -> ApiReply:
-    """Return an error reply: ``__type``, ``Message`` (ending with epoch milliseconds) and ``TurkErrorCode``."""
+    """Return an error reply: ``__type``, ``Message`` (ending with the time in ms) and ``TurkErrorCode``."""
     message = error.message
     if error.stamp:
         message = f"{message} ({int(wall_now().timestamp() * 1000)})"

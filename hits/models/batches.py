@@ -30,7 +30,9 @@ class Batch(models.Model):
     estimate_cents = models.PositiveIntegerField(default=0)
     hit_type_id = models.CharField(max_length=64, blank=True)
     provenance = models.JSONField(default=dict)
-    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, related_name="+")
+    created_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, related_name="+"
+    )
     created_at = models.DateTimeField(auto_now_add=True)
     launched_at = models.DateTimeField(null=True)
     synced_at = models.DateTimeField(null=True)
@@ -89,7 +91,9 @@ class Hit(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["unit", "generation"], name="hit_generation_once"),
             models.UniqueConstraint(fields=["environment", "hit_id"], name="hit_id_once_per_environment"),
-            models.CheckConstraint(condition=Q(state__in=[s.value for s in HitState]), name="hit_state_known"),
+            models.CheckConstraint(
+                condition=Q(state__in=[s.value for s in HitState]), name="hit_state_known"
+            ),
             models.CheckConstraint(
                 condition=~Q(state=HitState.LIVE) | Q(hit_id__isnull=False), name="live_hit_has_an_id"
             ),

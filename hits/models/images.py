@@ -34,9 +34,7 @@ class Image(models.Model):
         ordering = ["id"]
         constraints = [
             models.UniqueConstraint(fields=["project", "original_sha256"], name="image_once_per_project"),
-            models.CheckConstraint(
-                condition=models.Q(width__gt=0, height__gt=0), name="image_has_an_area"
-            ),
+            models.CheckConstraint(condition=models.Q(width__gt=0, height__gt=0), name="image_has_an_area"),
         ]
 
     def __str__(self) -> str:

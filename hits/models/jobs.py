@@ -45,7 +45,9 @@ class Job(models.Model):
                 condition=Q(state__in=[s.value for s in OPEN_JOB_STATES]) & ~Q(exclusive_key=""),
                 name="one_open_job_per_key",
             ),
-            models.CheckConstraint(condition=Q(state__in=[s.value for s in JobState]), name="job_state_known"),
+            models.CheckConstraint(
+                condition=Q(state__in=[s.value for s in JobState]), name="job_state_known"
+            ),
         ]
         indexes = [
             # The sweeper's query: open jobs whose lease has run out.

@@ -110,9 +110,7 @@ class Decision(AppendOnly):
         constraints = [
             # One verdict an assignment, for now; overriding a rejection becomes a second row later.
             models.UniqueConstraint(fields=["assignment"], name="one_decision_per_assignment"),
-            models.CheckConstraint(
-                condition=Q(verdict__in=[v.value for v in Verdict]), name="verdict_known"
-            ),
+            models.CheckConstraint(condition=Q(verdict__in=[v.value for v in Verdict]), name="verdict_known"),
         ]
 
 
@@ -140,7 +138,9 @@ class OutgoingCall(models.Model):
         ordering = ["id"]
         constraints = [
             models.UniqueConstraint(fields=["decision", "operation"], name="one_call_per_operation"),
-            models.CheckConstraint(condition=Q(state__in=[s.value for s in CallState]), name="call_state_known"),
+            models.CheckConstraint(
+                condition=Q(state__in=[s.value for s in CallState]), name="call_state_known"
+            ),
         ]
 
 

@@ -33,7 +33,9 @@ class BatchMoney:
 def batch_money(batch: Any) -> BatchMoney:
     """Return the sums of a batch's ledger entries beside its estimate."""
     sums = totals(batch=batch)
-    counts = dict(LedgerEntry.objects.filter(batch=batch).order_by().values_list("entry").annotate(Count("id")))
+    counts = dict(
+        LedgerEntry.objects.filter(batch=batch).order_by().values_list("entry").annotate(Count("id"))
+    )
     return BatchMoney(
         budget=batch.estimate_cents,
         reward=sums.reward,

@@ -8,7 +8,7 @@ from datetime import timedelta
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet, Sum
 from django.utils import timezone
 
-from hits.domain.states import AssignmentStatus, BatchState, HitState, JobState, Match
+from hits.domain.states import OPEN_JOB_STATES, AssignmentStatus, BatchState, HitState, JobState, Match
 from hits.models import Assignment, Attempt, AuditEvent, Batch, Decision, Heartbeat, Hit, Image, Job, Project
 
 SILENT_AFTER = timedelta(seconds=60)
@@ -69,8 +69,15 @@ class Progress:
         parts = (("", self.approved), ("p2", here), ("p3", self.out))
         return [(name, self.share(count)) for name, count in parts]
 
-    def state(self, batch: Batch) -> str:
-        """Return the word for the batch's state, finer than its row's."""
+    @property
+    def missing(self) -> int:
+        """HITs that are not on the marketplace yet."""
+        return self.hits - self.live_hits
+
+    def state(self, batch: Batch, *, publishing: bool) -> str:
+        """Return the word for the batch's state, finer than its row's; ``publishing``: a job is at it."""
+        if batch.state in {BatchState.LAUNCHING, BatchState.LIVE} and (self.missing or not self.live_hits):
+            return "publishing" if publishing else "stopped"
         if batch.state == BatchState.LAUNCHING:
             return "publishing"
         if batch.state != BatchState.LIVE:
@@ -86,7 +93,7 @@ def progress_of(batches: Iterable[Batch]) -> dict[int, Progress]:
     counts: dict[int, dict[str, int]] = {batch.pk: defaultdict(int) for batch in rows}
     hits = Hit.objects.filter(unit__batch__in=rows).order_by().values_list("unit__batch")
     live = Count("id", filter=Q(state=HitState.LIVE))
-    for pk, number, alive, total in hits.annotate(Count("id"), live, Sum("max_assignments")):
+    for pk, number, alive, total in hits.annotate(n=Count("id"), live=live, total=Sum("max_assignments")):
         counts[pk] |= {"hits": number, "live_hits": alive, "total": total or 0}
     _count_assignments(rows, counts)
     for pk, number in _out_now(rows).items():
@@ -113,6 +120,13 @@ def _count_assignments(rows: list[Batch], counts: dict[int, dict[str, int]]) -> 
         else:
             part = "waiting" if match == Match.MATCHED else "unmatched"
         counts[pk][part] += number
+
+
+def being_published(batches: Iterable[Batch]) -> set[int]:
+    """Return the ids of the batches that an open job publishes."""
+    keys = {f"publish:{batch.pk}": batch.pk for batch in batches}
+    found = Job.objects.filter(exclusive_key__in=keys, state__in=OPEN_JOB_STATES)
+    return {keys[key] for key in found.values_list("exclusive_key", flat=True)}
 
 
 def _out_now(rows: list[Batch]) -> dict[int, int]:

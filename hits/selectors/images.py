@@ -40,7 +40,7 @@ def unused(project: Project, kind: str) -> "list[Image]":
     """Return the usable images that no batch of this kind has shown yet, oldest first."""
     shown = Image.objects.filter(units__batch__kind=kind, project=project)
     return list(
-        Image.objects.filter(
-            project=project, withdrawn_at__isnull=True, duplicate_of__isnull=True
-        ).exclude(pk__in=shown.values("pk"))
+        Image.objects.filter(project=project, withdrawn_at__isnull=True, duplicate_of__isnull=True).exclude(
+            pk__in=shown.values("pk")
+        )
     )

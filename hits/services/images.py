@@ -149,7 +149,7 @@ def _encode(picture: Pillow.Image, source_format: str) -> Decoded:
 def _store(digest: str, decoded: Decoded) -> str:
     field = Image._meta.get_field("file")
     path = f"images/{digest[:2]}/{digest}{decoded.suffix}"
-    storage = field.storage  # type: ignore[attr-defined]
+    storage = field.storage
     return path if storage.exists(path) else storage.save(path, ContentFile(decoded.data))
 
 

@@ -226,4 +226,4 @@ def _check_terms(attempt: Attempt, active_seconds: float, simulated: bool) -> No
 
 
 def _fingerprints(unit: Unit) -> list[dict[str, Any]]:
-    return list(unit.images.order_by("pk").values("id", "sha256", "width", "height"))
+    return [dict(row) for row in unit.images.order_by("pk").values("id", "sha256", "width", "height")]

@@ -74,7 +74,9 @@ def _wait(processes: list["subprocess.Popen[bytes]"]) -> None:
 def _wait_for_server(processes: list["subprocess.Popen[bytes]"]) -> None:
     for _ in range(300):
         if any(process.poll() is not None for process in processes):
-            raise CommandError(f"the server could not start; is port {settings.PORT} taken? Use PORT=8100 make demo")
+            raise CommandError(
+                f"the server could not start; is port {settings.PORT} taken? Use PORT=8100 make demo"
+            )
         try:
             urllib.request.urlopen(f"{settings.PUBLIC_URL}/healthz", timeout=2).read()  # noqa: S310
         except (OSError, urllib.error.URLError):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.conf import settings
 from django.db import models
 
-from ..ids import new_worker_id
+from hits.marketplace.ids import new_worker_id
 
 
 class Requester(models.Model):

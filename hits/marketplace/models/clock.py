@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 from django.db import models
 
-from ..clock import wall_now
+from hits.marketplace.clock import wall_now
 
 SINGLETON = 1
 

@@ -76,7 +76,9 @@ _RULES = (
     Q(kind="release") & _delta(Q(available_cents__gt=0), Q(held_cents=-F("available_cents")), _NO_WORKER),
     Q(kind="reward") & _delta(_NO_AVAILABLE, Q(held_cents__lt=0), Q(worker_cents=-F("held_cents"))),
     Q(kind="bonus") & _delta(Q(available_cents__lt=0), _NO_HELD, Q(worker_cents=-F("available_cents"))),
-    Q(kind="fee") & _NO_WORKER & (Q(available_cents__lt=0, held_cents=0) | Q(available_cents=0, held_cents__lt=0)),
+    Q(kind="fee")
+    & _NO_WORKER
+    & (Q(available_cents__lt=0, held_cents=0) | Q(available_cents=0, held_cents__lt=0)),
     Q(kind="payout") & _delta(_NO_AVAILABLE, _NO_HELD, Q(worker_cents__lt=0)),
     Q(kind="adjustment") & _NO_HELD,
 )
@@ -92,7 +94,7 @@ def _any_of(rules: tuple[Q, ...]) -> Q:
 class LedgerEntry(models.Model):
     """One movement of money, in integer cents, as signed changes of three balances.
 
-    ``available_cents`` and ``held_cents`` belong to the requester, ``worker_cents`` to what the worker is owed.
+    ``available_cents`` and ``held_cents`` are the requester's, ``worker_cents`` is what the worker is owed.
     """
 
     kind = models.CharField(max_length=10, choices=EntryKind)
@@ -122,7 +124,9 @@ class LedgerEntry(models.Model):
             models.UniqueConstraint(
                 fields=["assignment"], condition=Q(kind="reward"), name="marketplace_reward_once"
             ),
-            models.UniqueConstraint(fields=["bonus"], condition=Q(kind="bonus"), name="marketplace_bonus_once"),
+            models.UniqueConstraint(
+                fields=["bonus"], condition=Q(kind="bonus"), name="marketplace_bonus_once"
+            ),
         ]
 
     def __str__(self) -> str:

@@ -8,7 +8,8 @@ from __future__ import annotations
 from django.db import models
 from django.db.models import F, Q
 
-from ..ids import new_entity_id
+from hits.marketplace.ids import new_entity_id
+
 from .accounts import Requester, Worker
 
 

@@ -7,9 +7,10 @@ from typing import Any
 
 from django.db.models import Q
 
-from ..errors import ApiError, invalid
-from ..models import Assignment
-from ..services import decisions, ledger
+from hits.marketplace.errors import ApiError, invalid
+from hits.marketplace.models import Assignment
+from hits.marketplace.services import decisions, ledger
+
 from .hits import insufficient_funds
 from .lookup import find_hit, find_submission
 from .paging import make_page, page_size, read_token
@@ -31,9 +32,7 @@ def list_assignments(call: Call, params: dict[str, Any]) -> dict[str, Any]:
     after = read_token(call, params, length=2)
     if after is not None:
         slots = slots.filter(_after(after))
-    rows = list(
-        slots.select_related("hit", "worker").order_by("submitted_at", "pk")[: page_size(params)]
-    )
+    rows = list(slots.select_related("hit", "worker").order_by("submitted_at", "pk")[: page_size(params)])
     return make_page(
         call,
         params,

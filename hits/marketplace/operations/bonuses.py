@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from hits.domain.money import parse_usd
+from hits.marketplace.errors import ApiError, invalid
+from hits.marketplace.models import BonusPayment
+from hits.marketplace.services import decisions, ledger, tokens
 
-from ..errors import ApiError, invalid
-from ..models import BonusPayment
-from ..services import decisions, ledger, tokens
 from .hits import insufficient_funds
 from .lookup import find_hit, find_submission
 from .paging import make_page, page_size, read_token

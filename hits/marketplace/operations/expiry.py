@@ -5,10 +5,11 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
-from ..errors import ApiError, invalid
-from ..models import HIT
-from ..selectors.lifecycle import HITStatus
-from ..services import hits as hit_services
+from hits.marketplace.errors import ApiError, invalid
+from hits.marketplace.models import HIT
+from hits.marketplace.selectors.lifecycle import HITStatus
+from hits.marketplace.services import hits as hit_services
+
 from .lookup import find_hit, standing
 from .registry import Call, operation
 from .rules import check_range

@@ -8,12 +8,12 @@ from django.conf import settings
 
 from hits.domain import external_question as xq
 from hits.domain.money import parse_usd
+from hits.marketplace.errors import ApiError, invalid, not_served
+from hits.marketplace.models import HIT, HITType
+from hits.marketplace.services import hits as hit_services
+from hits.marketplace.services import ledger, tokens
+from hits.marketplace.services.hits import HITParams, TypeParams
 
-from ..errors import ApiError, invalid, not_served
-from ..models import HIT, HITType
-from ..services import hits as hit_services
-from ..services import ledger, tokens
-from ..services.hits import HITParams, TypeParams
 from .lookup import find_hit, find_hit_type
 from .registry import Call, operation
 from .render import render_hits

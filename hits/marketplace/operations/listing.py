@@ -6,9 +6,10 @@ from typing import Any
 
 from django.db.models import QuerySet
 
-from ..models import HIT
-from ..selectors.lifecycle import reviewable_hits
-from ..services import lifecycle
+from hits.marketplace.models import HIT
+from hits.marketplace.selectors.lifecycle import reviewable_hits
+from hits.marketplace.services import lifecycle
+
 from .lookup import find_hit, find_hit_type
 from .paging import make_page, page_size, read_token
 from .registry import Call, operation

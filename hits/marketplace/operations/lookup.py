@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from ..errors import ApiError, missing
-from ..models import HIT, Assignment, HITType, SlotState
-from ..selectors.lifecycle import HITStatus, SlotCounts, count_slots, status_of
-from ..services import lifecycle
+from hits.marketplace.errors import ApiError, missing
+from hits.marketplace.models import HIT, Assignment, HITType, SlotState
+from hits.marketplace.selectors.lifecycle import HITStatus, SlotCounts, count_slots, status_of
+from hits.marketplace.services import lifecycle
+
 from .registry import Call
 
 _UNSUBMITTED = (SlotState.OPEN, SlotState.PENDING)

@@ -14,7 +14,8 @@ from typing import Any
 
 from django.db.models import Model
 
-from ..errors import invalid
+from hits.marketplace.errors import invalid
+
 from .registry import Call
 
 DEFAULT_PAGE = 10

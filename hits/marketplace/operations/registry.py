@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from ..models import Requester
-from ..shapes import service_model
+from hits.marketplace.models import Requester
+from hits.marketplace.shapes import service_model
 
 
 @dataclass(frozen=True)

@@ -7,10 +7,9 @@ from datetime import datetime
 from typing import Any
 
 from hits.domain.money import format_usd
-
-from ..clock import epoch_seconds
-from ..models import HIT, Assignment, BonusPayment, SlotState
-from ..selectors.lifecycle import SlotCounts, count_slots, status_of
+from hits.marketplace.clock import epoch_seconds
+from hits.marketplace.models import HIT, Assignment, BonusPayment, SlotState
+from hits.marketplace.selectors.lifecycle import SlotCounts, count_slots, status_of
 
 API_STATUS = {
     SlotState.SUBMITTED: "Submitted",

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..errors import ApiError
-from ..selectors.lifecycle import HITStatus
-from ..services import hits as hit_services
+from hits.marketplace.errors import ApiError
+from hits.marketplace.selectors.lifecycle import HITStatus
+from hits.marketplace.services import hits as hit_services
+
 from .lookup import find_hit, standing
 from .registry import Call, operation
 

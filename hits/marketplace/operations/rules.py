@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..errors import invalid
+from hits.marketplace.errors import invalid
 
 
 def check_range(name: str, value: int, low: int, high: int) -> None:

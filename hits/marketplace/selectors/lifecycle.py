@@ -10,7 +10,7 @@ from enum import StrEnum
 
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 
-from ..models import HIT, Assignment, Requester, SlotState
+from hits.marketplace.models import HIT, Assignment, Requester, SlotState
 
 
 class HITStatus(StrEnum):

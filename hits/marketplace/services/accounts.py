@@ -10,9 +10,9 @@ from django.contrib.auth.models import Group
 from django.db import DEFAULT_DB_ALIAS, transaction
 
 from hits.domain.access_keys import derive_secret, new_access_key_id
+from hits.marketplace.errors import Refused
+from hits.marketplace.models import AccessKey, Clock, Requester, Worker
 
-from ..errors import Refused
-from ..models import AccessKey, Clock, Requester, Worker
 from . import ledger
 
 PLATFORM_NAME = "Deerstalker"

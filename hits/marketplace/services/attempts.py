@@ -13,14 +13,14 @@ from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
 
 from hits.domain.answer_xml import AnswerError, build_answer
+from hits.marketplace.errors import Refused
+from hits.marketplace.models import HIT, Assignment, Attempt, HITType, Outcome, SlotState, Worker
 
-from ..errors import Refused
-from ..models import HIT, Assignment, Attempt, HITType, Outcome, SlotState, Worker
 from . import lifecycle
 
 CANDIDATES = 20
 MAX_ANSWER_BYTES = 262_144
-NOT_PENDING = "There was a problem submitting your results for this task: it is not yours to submit any more."
+NOT_PENDING = "There was a problem submitting your results: this task is not yours to submit any more."
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Handed:
 
 
 def attempt_secret(attempt: Attempt) -> str:
-    """Return the secret in the attempt's turkSubmitTo: derived from its nonce, never stored (64 hex digits)."""
+    """Return the secret in the attempt's turkSubmitTo: 64 hex digits from its nonce, never stored."""
     message = f"attempt:{attempt.nonce}".encode()
     return hmac.new(settings.MTURK_KEYS_SECRET.encode(), message, hashlib.sha256).hexdigest()
 
@@ -110,9 +110,9 @@ def _attempts() -> QuerySet[Attempt]:
 
 def _take_one(worker: Worker, slots: QuerySet[Assignment], now: datetime) -> Assignment:
     """Claim the first free slot by a conditional UPDATE; try the next one when somebody was faster."""
-    free = slots.filter(
-        state=SlotState.OPEN, hit__expires_at__gt=now, hit__disposed_at=None
-    ).exclude(hit__assignments__worker=worker)
+    free = slots.filter(state=SlotState.OPEN, hit__expires_at__gt=now, hit__disposed_at=None).exclude(
+        hit__assignments__worker=worker
+    )
     for _round in range(CANDIDATES):
         candidates = list(free.select_related("hit__hit_type")[:CANDIDATES])
         if not candidates:

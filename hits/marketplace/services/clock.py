@@ -7,8 +7,8 @@ from datetime import timedelta
 from django.db import transaction
 from django.db.models import F
 
-from ..models import Clock
-from ..models.clock import SINGLETON
+from hits.marketplace.models import Clock
+from hits.marketplace.models.clock import SINGLETON
 
 
 @transaction.atomic

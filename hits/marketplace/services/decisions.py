@@ -6,7 +6,8 @@ from datetime import datetime, timedelta
 
 from django.db import transaction
 
-from ..models import Assignment, BonusPayment, SlotState
+from hits.marketplace.models import Assignment, BonusPayment, SlotState
+
 from . import ledger, lifecycle
 from .hits import current_fees
 

@@ -14,8 +14,8 @@ from django.db.models import F
 
 from hits.domain.external_question import ExternalQuestion
 from hits.domain.money import FeeSchedule, fee_schedule
+from hits.marketplace.models import HIT, Assignment, HITType, Requester, SlotState
 
-from ..models import HIT, Assignment, HITType, Requester, SlotState
 from . import ledger
 
 MASTERS_QUALIFICATIONS = frozenset({"2F1QJWKUDD8XADTFD2Q0G6UTO95ALH", "2ARFPLSP75KLA8M8DH1HTEQVJT3SY6"})
@@ -119,7 +119,7 @@ def set_reviewing(*, hit: HIT, reviewing: bool) -> None:
 
 @transaction.atomic
 def dispose(*, hit: HIT, now: datetime) -> None:
-    """Close a HIT for good and release what was held for slots nobody took (caller has checked its status)."""
+    """Close a HIT for good and release what was held for slots nobody took (caller checked its status)."""
     if not HIT.objects.filter(pk=hit.pk, disposed_at=None).update(disposed_at=now):
         return
     untaken = Assignment.objects.filter(hit=hit, state=SlotState.OPEN).count()

@@ -11,7 +11,7 @@ from datetime import datetime
 from django.db import transaction
 from django.db.models import F
 
-from ..models import HIT, Assignment, BonusPayment, EntryKind, LedgerEntry, Requester, Worker
+from hits.marketplace.models import HIT, Assignment, BonusPayment, EntryKind, LedgerEntry, Requester, Worker
 
 
 class InsufficientFunds(Exception):
@@ -92,7 +92,13 @@ def pay_reward(*, assignment: Assignment, at: datetime) -> None:
 @transaction.atomic
 def pay_bonus(*, bonus: BonusPayment, at: datetime) -> None:
     """Pay a bonus and its fee from the available balance. Raises InsufficientFunds."""
-    common = {"requester": bonus.requester, "assignment": bonus.assignment, "bonus": bonus, "created_at": at}
+    common = {
+        "requester": bonus.requester,
+        "hit": bonus.assignment.hit,
+        "assignment": bonus.assignment,
+        "bonus": bonus,
+        "created_at": at,
+    }
     _move(bonus.requester, available=-(bonus.amount_cents + bonus.fee_cents))
     LedgerEntry.objects.create(
         kind=EntryKind.BONUS,

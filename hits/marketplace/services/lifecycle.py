@@ -7,7 +7,8 @@ from datetime import datetime
 from django.db import transaction
 from django.db.models import Q
 
-from ..models import Assignment, Attempt, Outcome, SlotState
+from hits.marketplace.models import Assignment, Attempt, Outcome, SlotState
+
 from . import ledger
 
 BATCH = 200
@@ -46,9 +47,9 @@ def _sweep(where: Q, *, now: datetime, limit: int = 10_000) -> int:
 
 def _abandon_some(where: Q, now: datetime) -> int:
     due = list(
-        Assignment.objects.filter(where, state=SlotState.PENDING, deadline__lte=now).values_list("pk", "deadline")[
-            :BATCH
-        ]
+        Assignment.objects.filter(where, state=SlotState.PENDING, deadline__lte=now).values_list(
+            "pk", "deadline"
+        )[:BATCH]
     )
     if not due:
         return 0
@@ -81,12 +82,14 @@ def end_attempt(*, slot_pk: int, outcome: Outcome, at: datetime, deadline: datet
         state=SlotState.OPEN, worker=None, accepted_at=None, deadline=None
     )
     if claimed:
-        Attempt.objects.filter(assignment=slot_pk, outcome=Outcome.WORKING).update(outcome=outcome, ended_at=at)
+        Attempt.objects.filter(assignment=slot_pk, outcome=Outcome.WORKING).update(
+            outcome=outcome, ended_at=at
+        )
     return claimed
 
 
 def approve_slot(*, slot: Assignment, at: datetime, feedback: str | None = None) -> int:
-    """Approve a submitted slot and pay it; return 0 when it was decided meanwhile. Caller holds a transaction."""
+    """Approve a submitted slot and pay it; return 0 when it was decided meanwhile. Needs a transaction."""
     changes = {"state": SlotState.APPROVED, "approved_at": at}
     if feedback is not None:
         changes["feedback"] = feedback
@@ -94,4 +97,3 @@ def approve_slot(*, slot: Assignment, at: datetime, feedback: str | None = None)
     if claimed:
         ledger.pay_reward(assignment=slot, at=at)
     return claimed
-

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 from django.db import IntegrityError, transaction
 
-from ..models import Requester, RequestToken
+from hits.marketplace.models import Requester, RequestToken
 
 LIFETIME = timedelta(hours=24)
 

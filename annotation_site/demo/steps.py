@@ -1,0 +1,131 @@
+"""The researcher's steps of the rehearsal, each one service call."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from annotation_site.demo.cast import Cast, deposited_cents
+from curation.models import ComparisonRound, DatasetVersion
+from curation.services import (
+    RoundOptions,
+    create_version,
+    launch_comparison_batch,
+    request_comparison_round,
+    request_deduplication,
+    request_seal,
+)
+from curation.versions.export_sherlock import Written, export_version
+from curation.versions.read import read_version
+from hits.domain.states import AssignmentStatus, Match, Verdict
+from hits.models import Assignment, Batch, Image, Job
+from hits.mturk.boto import marketplace
+from hits.payments import ledger
+from hits.selectors.images import usable
+from hits.selectors.observations import accepted
+from hits.services.collect import sync_batch
+from hits.services.launch import PlannedUnit, Terms, launch_batch
+from hits.services.review import decide, settle
+from validation.services import launch_review as launch_review_round
+
+REVIEWED_PAIRS = 12
+WaitFor = Callable[[Job], Job]
+
+
+def deduplicate(cast: Cast) -> Job:
+    """Ask for one cluster fewer than there are photographs: the likest two become one."""
+    photographs = Image.objects.filter(project=cast.project).count()
+    return request_deduplication(project=cast.project, by=cast.researcher, clusters=max(1, photographs - 1))
+
+
+def launch_observations(cast: Cast) -> tuple[Batch, Job]:
+    """Launch one HIT per photograph, for two workers each."""
+    units = [
+        PlannedUnit(key=f"image-{image.pk}", payload={"image": image.pk}) for image in usable(cast.project)
+    ]
+    return launch_batch(
+        project=cast.project,
+        kind_name="sherlock_observation",
+        name="Sample photographs",
+        units=units,
+        by=cast.researcher,
+        terms=Terms(assignments_per_hit=2),
+    )
+
+
+def approve_all(cast: Cast, batch: Batch) -> None:
+    """Copy what was submitted, approve and pay it."""
+    port = marketplace()
+    sync_batch(batch=batch, marketplace=port)
+    waiting = Assignment.objects.filter(
+        hit__unit__batch=batch, status=AssignmentStatus.SUBMITTED, match=Match.MATCHED, decisions=None
+    )
+    for assignment in waiting.select_related("hit__unit__batch__project", "worker", "submission"):
+        decision = decide(assignment=assignment, verdict=Verdict.APPROVE, by=cast.researcher)
+        settle(decision=decision, marketplace=port)
+
+
+def launch_review(cast: Cast) -> tuple[Batch, Job]:
+    """Launch a review of an even sample of the accepted pairs."""
+    pairs = list(accepted(cast.project))
+    step = max(1, len(pairs) // REVIEWED_PAIRS)
+    sample = pairs[::step][:REVIEWED_PAIRS]
+    return launch_review_round(project=cast.project, observations=sample, by=cast.researcher)
+
+
+def launch_comparison(cast: Cast, min_candidates: int, wait_for: WaitFor) -> tuple[Batch, Job]:
+    """Build comparison sets, and launch them for rating."""
+    options = RoundOptions(min_candidates=min_candidates)
+    job = request_comparison_round(project=cast.project, by=cast.researcher, options=options)
+    wait_for(job)
+    latest = ComparisonRound.objects.filter(project=cast.project).first()
+    assert latest is not None
+    return launch_comparison_batch(round=latest, by=cast.researcher)
+
+
+def seal_and_export(cast: Cast, out: Path, wait_for: WaitFor) -> tuple[DatasetVersion, Written]:
+    """Seal everything that is approved, export it, and read the export back."""
+    number = cast.project.versions.count()
+    version = create_version(project=cast.project, name=f"v0.{number + 1}", by=cast.researcher)
+    wait_for(request_seal(version=version, by=cast.researcher))
+    version.refresh_from_db()
+    written = export_version(version, out / f"{cast.project.slug}-{version.name}")
+    read_version(written.folder)
+    return version, written
+
+
+def summary(
+    cast: Cast, batches: list[Batch], version: DatasetVersion, written: Written, min_candidates: int
+) -> dict[str, Any]:
+    """Return what the rehearsal made, counted from the rows."""
+    ours = ledger.totals(project=cast.project)
+    balance = marketplace().balance()
+    assignments = Assignment.objects.filter(hit__unit__batch__in=batches)
+    comparison = batches[-1]
+    judgments = sum(
+        len(a.submission.answer["ratings"])
+        for a in assignments.filter(hit__unit__batch=comparison, match=Match.MATCHED).select_related(
+            "submission"
+        )
+        if a.submission is not None
+    )
+    photographs = Image.objects.filter(project=cast.project)
+    return {
+        "images": photographs.count(),
+        "kept": photographs.filter(duplicate_of__isnull=True).count(),
+        "hits": sum(batch.units.count() for batch in batches),
+        "submissions": assignments.count(),
+        "approved": assignments.filter(status=AssignmentStatus.APPROVED).count(),
+        "paid_cents": ours.spent,
+        "ledger_balanced": _balanced(ours, balance.available_cents, balance.on_hold_cents),
+        "comparison_sets": comparison.units.count(),
+        "judgments": judgments,
+        "min_candidates": min_candidates,
+        "version": version.name,
+        "files": [file.name for file in written.files],
+        "folder": str(written.folder),
+    }
+
+
+def _balanced(ours: ledger.Totals, available: int, on_hold: int) -> bool:
+    """Compare our ledger with the marketplace's account: what was deposited is spent, held, or there."""
+    return ours.held == on_hold and deposited_cents() == available + on_hold + ours.spent

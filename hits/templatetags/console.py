@@ -1,0 +1,124 @@
+"""Parts that every console page shows, and how times and states are written."""
+
+from datetime import datetime
+from typing import Any
+
+from django import template
+from django.template.context import RequestContext
+from django.templatetags.static import static
+from django.urls import NoReverseMatch, reverse
+from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from hits.models import Project
+from hits.selectors.console import idle_queue, waiting_in
+from hits.selectors.roles import role_in
+
+register = template.Library()
+
+# Section, words, and the name of the address; the last four belong to apps above this one.
+_NAV = (
+    ("batches", "Batches", "project-batches"),
+    ("images", "Photos", "project-images"),
+    ("review", "Review", "project-review"),
+    ("judging", "Judging", "judging"),
+    ("curation", "Curation", "curation"),
+    ("versions", "Versions", "versions"),
+    ("people", "People", "project-people"),
+)
+_BADGES = {
+    "collecting": ("ok", "clock", "Collecting"),
+    "publishing": ("info", "up", "Publishing"),
+    "stopped": ("bad", "alert", "Publishing stopped"),
+    "reviewing": ("warn", "eye", "Waiting for review"),
+    "done": ("ok", "ok", "All decided"),
+    "closing": ("info", "clock", "Closing"),
+    "closed": ("", "lock", "Closed"),
+    "draft": ("", "", "Draft"),
+    "waiting": ("warn", "", "Waiting"),
+    "approved": ("ok", "ok", "Approved"),
+    "paid": ("ok", "ok", "Paid"),
+    "outstanding": ("warn", "clock", "Payment outstanding"),
+    "refused": ("bad", "alert", "Payment refused"),
+    "rejected": ("bad", "x", "Rejected"),
+    "unmatched": ("bad", "alert", "Not matched"),
+    "queued": ("info", "clock", "Queued"),
+    "running": ("info", "sync", "Running"),
+    "failed": ("bad", "alert", "Stopped with an error"),
+    "cancelled": ("", "x", "Cancelled"),
+}
+
+
+@register.simple_tag
+def icon(name: str) -> SafeString:
+    """Return a symbol of the sprite, hidden from assistive technology: the words stand beside it."""
+    return format_html(
+        '<svg aria-hidden="true"><use href="{}#i-{}"></use></svg>', static("img/icons.svg"), name
+    )
+
+
+@register.simple_tag
+def badge(state: str) -> SafeString:
+    """Return the sign and word of a state."""
+    tone, symbol, word = _BADGES.get(str(state), ("", "", str(state).capitalize()))
+    sign = icon(symbol) if symbol else ""
+    return format_html('<span class="badge{}">{}{}</span>', f" badge--{tone}" if tone else "", sign, word)
+
+
+@register.inclusion_tag("hits/_nav.html", takes_context=True)
+def project_nav(context: RequestContext) -> dict[str, Any]:
+    """Return the project's sections that exist and that this person may see."""
+    project: Project = context["project"]
+    links = []
+    for section, words, name in _NAV:
+        try:
+            url = reverse(name, args=[project.slug])
+        except NoReverseMatch:
+            continue  # the app that brings this section is not installed
+        links.append({"section": section, "words": words, "url": url})
+    waiting = waiting_in(project) if role_in(context["request"].user, project) else 0
+    return {"links": links, "section": context.get("section", ""), "waiting": waiting}
+
+
+@register.inclusion_tag("hits/_no_worker.html")
+def worker_banner() -> dict[str, Any]:
+    """Say so when work is queued and nothing that does it has been heard of for a minute."""
+    return {"idle": idle_queue()}
+
+
+@register.filter
+def seconds(value: float | None) -> str:
+    """Return ``4 min 44 s``, ``45 s`` or ``2 h 5 min``; a dash when there is no time."""
+    if value is None:
+        return "–"
+    whole = round(float(value))
+    minutes, rest = divmod(whole, 60)
+    hours, minutes = divmod(minutes, 60)
+    if hours:
+        return f"{hours} h {minutes} min" if minutes else f"{hours} h"
+    if not minutes:
+        return f"{rest} s"
+    return f"{minutes} min {rest:02d} s" if rest else f"{minutes} min"
+
+
+@register.filter
+def ago(moment: datetime | None) -> str:
+    """Return ``3 s ago``, ``12 min ago``, ``5 h ago`` or ``9 days ago``; ``never`` without a moment."""
+    if moment is None:
+        return "never"
+    past = max(0, int((timezone.now() - moment).total_seconds()))
+    for size, unit in ((86_400, "day"), (3_600, "h"), (60, "min")):
+        if past >= size:
+            count = past // size
+            return f"{count} {unit}{'s' if unit == 'day' and count > 1 else ''} ago"
+    return f"{past} s ago"
+
+
+@register.filter
+def when(moment: datetime | None) -> str:
+    """Return ``20 Nov 16:42`` (UTC), with the year when it is not this one."""
+    if moment is None:
+        return "–"
+    year = "" if moment.year == timezone.now().year else f" {moment.year}"
+    return f"{moment.day} {moment:%b}{year} {moment:%H:%M}"

@@ -1,0 +1,80 @@
+"""A photograph with its boxes as one SVG: ``{% photo image groups %}``.
+
+``image`` is a ``hits.domain.facts.ImageFacts``; ``groups`` is a list of
+``{"index": 1, "boxes": [{"left", "top", "width", "height"}], "label": "…"}`` in image pixels.
+``js/boxes/stage.js`` keeps the number tabs at one size through ``--k`` (photo pixels per CSS pixel).
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django import template
+
+from hits.domain.facts import ImageFacts
+from hits.domain.geometry import labels
+
+register = template.Library()
+
+COLOURS = 5
+SHOWN_WIDTH = 660  # CSS pixels: about how wide a photo stands on the review desk
+TAB = 24  # CSS pixels that a number tab takes
+
+
+@dataclass(frozen=True, slots=True)
+class Tab:
+    """A box as the template draws it. ``path``, ``x`` and ``y`` are CSS pixels from the box's corner."""
+
+    colour: int
+    index: int
+    box: Mapping[str, int]
+    label: str
+    name: str
+    path: str
+    x: int
+    y: int
+
+
+@register.inclusion_tag("hits/_photo.html")
+def photo(image: ImageFacts, groups: Iterable[Mapping[str, Any]] = ()) -> dict[str, Any]:
+    """Draw ``image`` with the boxes of ``groups``, smaller boxes on top."""
+    tabs = [
+        _tab(image, group, box, label)
+        for group in groups
+        for box, label in zip(group["boxes"], labels(len(group["boxes"]), group["index"]), strict=True)
+    ]
+    # Painted from large to small, so that a box inside another one can be pointed at.
+    tabs.sort(key=lambda tab: -tab.box["width"] * tab.box["height"])
+    return {"image": image, "tabs": tabs}
+
+
+def _tab(image: ImageFacts, group: Mapping[str, Any], box: Mapping[str, int], label: str) -> Tab:
+    k = max(image.width, 1) / SHOWN_WIDTH
+    width = 22 if len(label) == 1 else 14 + 9 * len(label)
+    small = box["width"] < (width + 18) * k or box["height"] < 2 * TAB * k
+    x = -2 if box["left"] + width * k <= image.width else -width
+    y = _tab_top(box, k, small=small)
+    index = int(group["index"])
+    name = (
+        f"{group.get('label') or 'Observation'} {label}: "
+        f"{box['left']}, {box['top']}, {box['width']} by {box['height']} pixels"
+    )
+    return Tab(
+        colour=(index - 1) % COLOURS + 1,
+        index=index,
+        box=box,
+        label=label,
+        name=name,
+        path=f"M{x} {y}h{width}v22h-{width}z",
+        x=x + width // 2,
+        y=y + 16,
+    )
+
+
+def _tab_top(box: Mapping[str, int], k: float, *, small: bool) -> int:
+    """Astride the upper edge of a large box, above a small one, and inside where the photo ends."""
+    if small and box["top"] >= (TAB + 2) * k:
+        return -TAB
+    if small:
+        return round(box["height"] / k) + 2
+    return -12 if box["top"] >= 13 * k else -2

@@ -1,0 +1,210 @@
+"""Batches: the list, and one batch with what is well, how far it is, and what it costs."""
+
+from collections import defaultdict
+from collections.abc import Callable
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_POST, require_safe
+
+from hits import registry
+from hits.domain.chart import Chart, Point, pay_chart
+from hits.domain.pay import mean_cents, median_cents, payout, top_up
+from hits.domain.states import OPEN_JOB_STATES, JobState
+from hits.models import Batch, Job, Project
+from hits.mturk.boto import marketplace
+from hits.mturk.environments import fees_of
+from hits.payments.summary import batch_money
+from hits.selectors import console, pay, review
+from hits.services import batches as services
+from hits.services.errors import Refused
+from hits.views.access import batch_page, project_page
+from hits.views.balance import balance, forget_balance
+
+AT_ONCE = 50  # more approvals than this go to a worker process
+
+
+@require_safe
+@project_page()
+def project_batches(request: HttpRequest, project: Project) -> HttpResponse:
+    """List a project's batches with how far they are."""
+    rows = list(Batch.objects.filter(project=project))
+    progress = console.progress_of(rows)
+    publishing = console.being_published(rows)
+    lines = [
+        (
+            batch,
+            _kind_title(batch),
+            at := progress[batch.pk],
+            at.state(batch, publishing=batch.pk in publishing),
+        )
+        for batch in rows
+    ]
+    images = project.images.count() if not rows else 0
+    context = {"project": project, "section": "batches", "lines": lines, "images": images}
+    return render(request, "hits/batches.html", context)
+
+
+@require_safe
+@batch_page()
+def batch_detail(request: HttpRequest, batch: Batch) -> HttpResponse:
+    """Show one batch."""
+    progress = console.progress_of([batch])[batch.pk]
+    jobs = list(Job.objects.filter(exclusive_key__in=_keys(batch)).order_by("-id")[:6])
+    state = progress.state(batch, publishing=bool(console.being_published([batch])))
+    context: dict[str, Any] = {
+        "project": batch.project,
+        "section": "batches",
+        "batch": batch,
+        "kind_title": _kind_title(batch),
+        "progress": progress,
+        "state": state,
+        "running": [job for job in jobs if job.state in OPEN_JOB_STATES],
+        "stopped": _stopped(batch, jobs) if state == "stopped" else None,
+        "money": batch_money(batch),
+        "latest": review.latest(batch),
+        "unmatched": review.unmatched(batch) if progress.unmatched else [],
+        "refused": review.refused_payments(batch),
+        "balance": balance(),
+        "fees": fees_of(batch.environment),
+        "at_once": AT_ONCE,
+    }
+    context |= _pay(batch) | _approve_all(batch, progress)
+    return render(request, "hits/batch.html", context)
+
+
+def _kind_title(batch: Batch) -> str:
+    try:
+        return registry.get(batch.kind).title
+    except LookupError:
+        return batch.kind  # the kind's folder is gone; the rows still stand
+
+
+def _keys(batch: Batch) -> list[str]:
+    return [f"{what}:{batch.pk}" for what in ("publish", "sync", "approve", "close")]
+
+
+def _stopped(batch: Batch, jobs: list[Job]) -> dict[str, Any]:
+    """Return why publishing stopped, as the latest job says."""
+    job = next((job for job in jobs if job.exclusive_key == f"publish:{batch.pk}"), None)
+    cancelled = job is not None and job.state == JobState.CANCELLED
+    return {"error": job.error if job and not cancelled else "", "cancelled": cancelled}
+
+
+def _pay(batch: Batch) -> dict[str, Any]:
+    work = pay.work_of(batch)
+    rates = pay.rates(work)
+    target = batch.project.target_cents_per_hour
+    median = median_cents(rates)
+    workers, busiest = pay.busiest_share(work)
+    return {
+        "median": median,
+        "under": max(0, target - median) if median is not None else 0,
+        "target": target,
+        "measured": len(rates),
+        "chart": _chart(work, target),
+        "by_day": len({row.at.date() for row in work}) > 1,
+        "top_up": top_up([(row.cents, row.active_seconds) for row in work], target),
+        "workers": workers,
+        "busiest": round(100 * busiest),
+    }
+
+
+def _chart(work: list[pay.Work], target: int) -> Chart | None:
+    by_day: dict[Any, list[int]] = defaultdict(list)
+    for row in work:
+        if row.rate_cents is not None:
+            by_day[row.at.date()].append(row.rate_cents)
+    if len(by_day) > 1:
+        points = [
+            Point(f"{day.day} {day:%b}", median_cents(found) or 0, mean_cents(found))
+            for day, found in sorted(by_day.items())
+        ]
+        return pay_chart(points, target=target, by="day")
+    rates = next(iter(by_day.values()), [])
+    points = [Point(str(number), rate) for number, rate in enumerate(rates, start=1)]
+    return pay_chart(points, target=target, by="submission")
+
+
+def _approve_all(batch: Batch, progress: console.Progress) -> dict[str, Any]:
+    """Say what approving all would pay out, and up to which row that was counted."""
+    if not progress.waiting:
+        return {"waiting": 0}
+    rows = list(review.queue(batch).select_related("hit__unit__batch", "submission"))
+    fees = fees_of(batch.environment)
+    sums = [
+        payout(
+            reward_cents=batch.reward_cents,
+            bonus_each_cents=batch.bonus_cents,
+            items=items,
+            max_assignments=row.hit.max_assignments,
+            fees=fees,
+        ).total_cents
+        for row, items in zip(rows, review.bonus_items_in(rows), strict=True)
+    ]
+    last = max((row.pk for row in rows), default=0)
+    return {"waiting": len(rows), "waiting_cents": sum(sums), "last": last}
+
+
+def _act(request: HttpRequest, batch: Batch, done: str, service: Callable[..., Any]) -> HttpResponse:
+    try:
+        service(batch=batch, by=request.user)
+    except Refused as error:
+        messages.warning(request, str(error))
+    else:
+        messages.success(request, done)
+    return redirect("batch-detail", batch.pk)
+
+
+@require_POST
+@batch_page()
+def batch_sync(request: HttpRequest, batch: Batch) -> HttpResponse:
+    """Look at the marketplace now."""
+    return _act(request, batch, "The marketplace is being asked what came in.", services.request_sync)
+
+
+@require_POST
+@batch_page()
+def batch_publish(request: HttpRequest, batch: Batch) -> HttpResponse:
+    """Publish what is missing."""
+    return _act(request, batch, "Publishing goes on where it stopped.", services.resume_publish)
+
+
+@require_POST
+@batch_page()
+def batch_close(request: HttpRequest, batch: Batch) -> HttpResponse:
+    """Stop offering the batch."""
+    return _act(
+        request, batch, "No new work is offered. Work in hand may still come in.", services.request_close
+    )
+
+
+@require_POST
+@batch_page()
+def batch_approve_all(request: HttpRequest, batch: Batch) -> HttpResponse:
+    """Approve and pay what the dialog named."""
+    last = request.POST.get("last", "")
+    if not last.isascii() or not last.isdigit():
+        messages.error(request, "Nothing was approved: open the dialog again from the batch’s page.")
+        return redirect("batch-detail", batch.pk)
+    port = marketplace()
+    if port.environment.name != batch.environment:
+        messages.error(request, f"Nothing was approved: this batch is on {batch.environment}.")
+    elif review.queue(batch).filter(pk__lte=int(last)).count() > AT_ONCE:
+        return _act(
+            request,
+            batch,
+            "A worker process approves and pays them one by one.",
+            lambda **args: services.request_approval(last=int(last), **args),
+        )
+    else:
+        done = services.approve_waiting(batch=batch, last=int(last), by=request.user, marketplace=port)
+        forget_balance()
+        messages.success(request, f"{done.approved} approved.")
+        if done.outstanding:
+            messages.warning(request, f"{done.outstanding} payments are outstanding and will be repeated.")
+        if done.skipped:
+            messages.info(request, f"{done.skipped} were decided by somebody else meanwhile.")
+    return redirect("batch-detail", batch.pk)

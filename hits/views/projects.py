@@ -1,0 +1,143 @@
+"""Projects, their people, the text that workers agree to, and what was done."""
+
+from django.contrib import messages
+from django.contrib.auth import get_user_model
+from django.core.exceptions import PermissionDenied
+from django.core.paginator import Paginator
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from hits.domain.states import Role
+from hits.forms import ConsentForm, MemberForm, ProjectForm
+from hits.markdown import to_html
+from hits.models import Project
+from hits.selectors import console, people
+from hits.selectors.roles import may, projects_of
+from hits.services import projects as services
+from hits.services.errors import Refused
+from hits.views.access import project_page
+
+PER_PAGE = 100
+
+
+@require_safe
+def project_list(request: HttpRequest) -> HttpResponse:
+    """List the projects that somebody may work on."""
+    mine = projects_of(request.user)
+    if not (mine.exists() or request.user.is_superuser):
+        return redirect("marketplace:work")
+    return render(request, "hits/projects.html", {"lines": console.project_lines(mine)})
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def project_new(request: HttpRequest) -> HttpResponse:
+    """Make a project; the people who run the server do."""
+    if not request.user.is_superuser:
+        raise PermissionDenied("New projects are made by whoever runs this server.")
+    form = ProjectForm(request.POST or None)
+    if request.method == "POST" and form.is_valid():
+        try:
+            project = services.create_project(by=request.user, **form.cleaned_data)
+        except Refused as error:
+            form.add_error("name", str(error).removeprefix("name: ").capitalize() + ".")
+        else:
+            messages.success(request, f"{project.name} stands. Next: add photos.")
+            return redirect("project-images", project.slug)
+    return render(request, "hits/project_new.html", {"form": form}, status=400 if form.errors else 200)
+
+
+@require_safe
+@project_page()
+def project_people(request: HttpRequest, project: Project) -> HttpResponse:
+    """Show members and annotators."""
+    return _people(request, project, MemberForm())
+
+
+@require_POST
+@project_page(Role.ADMIN)
+def member_add(request: HttpRequest, project: Project) -> HttpResponse:
+    """Add a member by user name."""
+    form = MemberForm(request.POST)
+    if not form.is_valid():
+        return _people(request, project, form, status=400)
+    role = Role(form.cleaned_data["role"])
+    try:
+        services.set_role(project=project, user=form.user, role=role, by=request.user)
+    except Refused as error:
+        form.add_error("username", str(error))
+        return _people(request, project, form, status=400)
+    messages.success(request, f"{form.user} is now {role.value} of {project.name}.")
+    return redirect("project-people", project.slug)
+
+
+@require_POST
+@project_page(Role.ADMIN)
+def member_role(request: HttpRequest, project: Project, user_id: int) -> HttpResponse:
+    """Change a member's role."""
+    user = get_object_or_404(get_user_model(), pk=user_id, memberships__project=project)
+    try:
+        role = Role(request.POST.get("role", ""))
+        services.set_role(project=project, user=user, role=role, by=request.user)
+    except ValueError:
+        messages.error(request, "Choose researcher or admin.")
+    except Refused as error:
+        messages.error(request, f"Not changed: {error}.")
+    else:
+        messages.success(request, f"{user} is now {role.value} of {project.name}.")
+    return redirect("project-people", project.slug)
+
+
+def _people(request: HttpRequest, project: Project, form: MemberForm, status: int = 200) -> HttpResponse:
+    context = {
+        "project": project,
+        "section": "people",
+        "tab": "people",
+        "members": people.members(project),
+        "annotators": people.annotators(project),
+        "consent": project.consent_texts.first(),
+        "form": form,
+        "admin": may(request.user, project, Role.ADMIN),
+    }
+    return render(request, "hits/people.html", context, status=status)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@project_page()
+def project_consent(request: HttpRequest, project: Project) -> HttpResponse:
+    """Show what workers agree to; admins publish a new version."""
+    admin = may(request.user, project, Role.ADMIN)
+    if request.method == "POST" and not admin:
+        raise PermissionDenied("Only an admin of the project publishes a new text.")
+    versions = people.consent_texts(project)
+    current = versions[0][0] if versions else None
+    form = ConsentForm(request.POST or None, initial={"body": current.body if current else ""})
+    if request.method == "POST" and form.is_valid():
+        if current is not None and form.cleaned_data["body"].strip() == current.body.strip():
+            form.add_error("body", "This is the present text word for word; nothing to publish.")
+        else:
+            text = services.publish_consent(project=project, body=form.cleaned_data["body"], by=request.user)
+            messages.success(
+                request, f"Version {text.version} is published. Workers agree before their next task."
+            )
+            return redirect("project-consent", project.slug)
+    context = {
+        "project": project,
+        "section": "people",
+        "tab": "consent",
+        "current": current,
+        "html": to_html(current.body) if current else "",
+        "versions": versions,
+        "form": form,
+        "admin": admin,
+    }
+    return render(request, "hits/consent.html", context, status=400 if form.errors else 200)
+
+
+@require_safe
+@project_page(Role.ADMIN)
+def project_history(request: HttpRequest, project: Project) -> HttpResponse:
+    """List who did what."""
+    page = Paginator(console.events(project), PER_PAGE).get_page(request.GET.get("page"))
+    context = {"project": project, "section": "people", "tab": "history", "page": page, "admin": True}
+    return render(request, "hits/history.html", context)

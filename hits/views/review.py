@@ -1,0 +1,178 @@
+"""The review desk: queue left, evidence in the middle, decision right."""
+
+from typing import Any
+
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_POST, require_safe
+
+from hits import registry
+from hits.domain.money import format_dollars
+from hits.domain.pay import Payout, payout
+from hits.domain.states import AssignmentStatus, Role, Verdict
+from hits.models import Assignment, Batch, Decision, Project
+from hits.mturk.boto import marketplace
+from hits.mturk.environments import fees_of
+from hits.selectors import people, review
+from hits.services import batches
+from hits.services import review as services
+from hits.services.errors import Refused
+from hits.views.access import batch_page, check_access, project_page
+from hits.views.balance import forget_balance
+
+BONUS_NUMBERS = range(1, 6)
+
+
+@require_safe
+@project_page()
+def project_review(request: HttpRequest, project: Project) -> HttpResponse:
+    """Review whatever waits in a project."""
+    return _desk(request, project, project)
+
+
+@require_safe
+@batch_page()
+def batch_review(request: HttpRequest, batch: Batch) -> HttpResponse:
+    """Review what waits in one batch."""
+    return _desk(request, batch.project, batch)
+
+
+@require_safe
+def assignment_detail(request: HttpRequest, assignment_id: int) -> HttpResponse:
+    """Show one assignment, decided or not."""
+    found = review.look(assignment_id)
+    if found is None:
+        raise Http404("There is no such page.")
+    project = found.batch.project
+    check_access(request, project, Role.RESEARCHER)
+    context = {"project": project, "section": "review", "batch": found.batch} | _evidence(found)
+    return render(request, "hits/assignment.html", context)
+
+
+def _desk(request: HttpRequest, project: Project, scope: Project | Batch) -> HttpResponse:
+    wanted = request.GET.get("at", "")
+    queue = review.queue_at(scope, int(wanted) if wanted.isascii() and wanted.isdigit() else None)
+    batch = scope if isinstance(scope, Batch) else None
+    context: dict[str, Any] = {
+        "project": project,
+        "section": "review",
+        "batch": batch,
+        "scope": "batch" if batch else "project",
+        "queue": queue,
+        "desk_url": reverse("batch-review", args=[batch.pk])
+        if batch
+        else reverse("project-review", args=[project.slug]),
+    }
+    found = next((row for row in queue.shown if row.assignment.pk == queue.current_id), None)
+    if found is not None:
+        context |= _evidence(found)
+    return render(request, "hits/review.html", context)
+
+
+def _evidence(found: review.Looked) -> dict[str, Any]:
+    batch = found.batch
+    kind = registry.get(batch.kind)
+    missing = [n for n in BONUS_NUMBERS if n not in {p.index for p in found.pairs}] if found.pairs else []
+    return {
+        "look": found,
+        "facts": found.assignment.hit.unit.payload,
+        "kind": kind,
+        "bonus_not_taken": missing if kind.max_bonus_items else [],
+        "to_look_at": sum(not check.ok for check in found.checks),
+        "payout": _payout(found),
+        "fees": fees_of(batch.environment),
+        "record": people.record_of(found.assignment.worker, batch.project),
+        "open_here": found.assignment.status == AssignmentStatus.SUBMITTED and found.taken_up is None,
+    }
+
+
+def _payout(found: review.Looked) -> Payout:
+    return payout(
+        reward_cents=found.batch.reward_cents,
+        bonus_each_cents=found.batch.bonus_cents,
+        items=found.bonus_items,
+        max_assignments=found.assignment.hit.max_assignments,
+        fees=fees_of(found.batch.environment),
+    )
+
+
+@require_POST
+def decide(request: HttpRequest, assignment_id: int) -> HttpResponse:
+    """Write a verdict down, carry it out, and go on to the next."""
+    row = _assignment(request, assignment_id)
+    batch = row.hit.unit.batch
+    try:
+        verdict = Verdict(request.POST.get("verdict", ""))
+    except ValueError:
+        messages.error(request, "Choose to approve or to reject.")
+        return redirect("assignment-detail", row.pk)
+    following = _following(request, row, batch)
+    try:
+        decision = services.decide(
+            assignment=row, verdict=verdict, by=request.user, feedback=request.POST.get("feedback", "")
+        )
+    except Refused as error:
+        messages.error(request, f"Not decided: {error}")
+        return redirect("assignment-detail", row.pk)
+    _settle(request, decision, batch)
+    return redirect(following)
+
+
+@require_POST
+def pay_again(request: HttpRequest, assignment_id: int) -> HttpResponse:
+    """Repeat what the marketplace refused, after its cause was mended."""
+    row = _assignment(request, assignment_id)
+    decision = row.decisions.first()
+    if decision is None:
+        raise Http404("There is no such page.")
+    try:
+        batches.retry_refused(decision=decision, by=request.user)
+    except Refused as error:
+        messages.warning(request, str(error))
+    else:
+        _settle(request, decision, row.hit.unit.batch)
+    return redirect("batch-detail", row.hit.unit.batch_id)
+
+
+def _assignment(request: HttpRequest, assignment_id: int) -> Assignment:
+    row = review.assignment_by_id(assignment_id)
+    if row is None:
+        raise Http404("There is no such page.")
+    check_access(request, row.hit.unit.batch.project, Role.RESEARCHER)
+    return row
+
+
+def _following(request: HttpRequest, row: Assignment, batch: Batch) -> str:
+    """Return where to go after the decision: the next in the queue that the reviewer came from."""
+    scope: Project | Batch = batch.project if request.POST.get("scope") == "project" else batch
+    name, key = ("batch-review", batch.pk) if scope is batch else ("project-review", batch.project.slug)
+    if request.POST.get("scope") not in {"project", "batch"}:
+        return reverse("assignment-detail", args=[row.pk])
+    following = review.queue_at(scope, row.pk).next_id
+    url = reverse(name, args=[key])
+    return f"{url}?at={following}" if following else url
+
+
+def _settle(request: HttpRequest, decision: Decision, batch: Batch) -> None:
+    """Carry a decision out now; what fails is said, stays written down, and is repeated."""
+    name = f"Submission {decision.assignment_id}"
+    done = "approved" if decision.verdict == Verdict.APPROVE else "rejected"
+    port = marketplace()
+    if port.environment.name != batch.environment:
+        messages.warning(
+            request, f"{name} is {done}. It is carried out once {batch.environment} is configured."
+        )
+        return
+    try:
+        services.settle(decision=decision, marketplace=port)
+    except Refused as error:
+        messages.warning(request, f"{name} is {done}, and carrying it out is outstanding: {error}")
+        return
+    forget_balance()
+    paid = sum(call.amount_cents + call.fee_cents for call in decision.calls.all())
+    if decision.verdict == Verdict.APPROVE:
+        messages.success(request, f"{name} approved, {format_dollars(paid)} paid.")
+    else:
+        messages.success(request, f"{name} rejected. The worker reads your reason.")
