@@ -1,3 +1,9 @@
 """Addresses of judging pages."""
 
-urlpatterns: list = []
+from django.urls import path
+
+from validation import views
+
+urlpatterns = [
+    path("projects/<slug:slug>/judging/", views.judging, name="judging"),
+]

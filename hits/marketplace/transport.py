@@ -29,20 +29,20 @@ def attach(client: Any) -> None:
 def answer(request: AWSPreparedRequest, **_kwargs: Any) -> AWSResponse:
     """Answer one prepared request of botocore."""
     reply = dispatch.handle(_read(request))
-    return AWSResponse(request.url, reply.status, reply.headers, _RawBody(reply))
+    headers: Any = reply.headers  # botocore copies any mapping
+    return AWSResponse(request.url, reply.status, headers, _RawBody(reply))
 
 
 def _read(request: AWSPreparedRequest) -> ApiRequest:
     parts = urlsplit(request.url)
     headers = {name.lower(): _text(value) for name, value in request.headers.items()}
     headers.setdefault("host", _host_header(parts.scheme, parts.hostname or "", parts.port))
-    body = request.body or b""
     return ApiRequest(
         method=request.method or "POST",
         path=parts.path or "/",
         query=parts.query,
         headers=headers,
-        body=body.encode() if isinstance(body, str) else bytes(body),
+        body=_bytes(request.body),
     )
 
 
@@ -53,6 +53,11 @@ def _host_header(scheme: str, host: str, port: int | None) -> str:
 
 def _text(value: str | bytes) -> str:
     return value.decode("latin-1") if isinstance(value, bytes) else str(value)
+
+
+def _bytes(body: Any) -> bytes:
+    """Return a body as bytes; botocore's JSON calls send bytes or text, never a stream."""
+    return body.encode() if isinstance(body, str) else bytes(body or b"")
 
 
 class _RawBody(io.BytesIO):

@@ -17,7 +17,7 @@ TABLES = [
 def forwards(apps, schema_editor):
     for table in TABLES:
         for statement in statements(schema_editor.connection.vendor, table):
-            schema_editor.execute(statement)
+            schema_editor.execute(statement, params=None)
 
 
 class Migration(migrations.Migration):

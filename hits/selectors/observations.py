@@ -115,3 +115,9 @@ def units_of(batch: Batch) -> list[Unit]:
 def batches_of_kind(*, kind: str, project: Project) -> list[Batch]:
     """Return the project's batches of one kind, newest first."""
     return list(Batch.objects.filter(project=project, kind=kind))
+
+
+def by_instance_ids(project: Project, ids: Iterable[str]) -> dict[str, Observation]:
+    """Return pairs of the project by their published id, confirmed or not, with image and author."""
+    rows = Observation.objects.filter(image__project=project, instance_id__in=list(ids))
+    return {row.instance_id: row for row in rows.select_related("image", "submission__attempt__worker")}

@@ -7,7 +7,7 @@ from typing import Any
 from django.db.models import QuerySet
 
 from hits import registry
-from hits.domain.checks import Check, run_checks
+from hits.domain.checks import Check, pace, run_checks
 from hits.domain.evidence import Row, answer_rows, unit_boxes
 from hits.domain.facts import ImageFacts
 from hits.domain.observation import ObservationPair
@@ -123,7 +123,7 @@ def _look(row: Assignment) -> Looked:
     items = kind.bonus_items(submission.answer)
     pairs = kind.observations(unit.payload, submission.answer)
     cents = unit.batch.reward_cents + items * unit.batch.bonus_cents
-    checks: list[Check] = []
+    checks = [pace(submission.active_seconds, kind.usual_seconds)]
     if pairs and image:
         checks = run_checks(
             pairs,

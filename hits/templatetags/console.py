@@ -11,7 +11,7 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from hits.models import Project
+from hits.models import AuditEvent, Project
 from hits.selectors.console import idle_queue, waiting_in
 from hits.selectors.roles import role_in
 
@@ -48,6 +48,30 @@ _BADGES = {
     "failed": ("bad", "alert", "Stopped with an error"),
     "cancelled": ("", "x", "Cancelled"),
 }
+_ACTIONS = {
+    "project.create": "Made the project",
+    "member.role": "Gave a role",
+    "consent.publish": "Published a consent text",
+    "batch.launch": "Launched a batch",
+    "batch.close": "Stopped offering a batch",
+    "assignment.approve": "Approved a submission",
+    "assignment.reject": "Rejected a submission",
+    "payment.retry": "Repeated a refused payment",
+}
+_SUBJECTS = {"batch": "batch-detail", "assignment": "assignment-detail", "payment": "assignment-detail"}
+
+
+@register.filter
+def done(action: str) -> str:
+    """Return an audit event's action as a sentence: ``batch.launch`` is “Launched a batch”."""
+    return _ACTIONS.get(action) or action.replace(".", " ").replace("_", " ").capitalize()
+
+
+@register.filter
+def subject_url(event: AuditEvent) -> str:
+    """Return the address of what an audit event is about, or nothing."""
+    name = _SUBJECTS.get(event.action.split(".")[0])
+    return reverse(name, args=[event.subject]) if name and event.subject.isdigit() else ""
 
 
 @register.simple_tag

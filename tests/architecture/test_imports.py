@@ -18,6 +18,7 @@ LINT = "from importlinter.cli import lint_imports_command; lint_imports_command(
 # One import that must not be, by the contract that has to report it.
 PLANTED = {
     "apps": ("hits.domain", "import curation.records"),
+    "annotation-site": ("annotation_site.views", "import annotation_site.demo"),
     "hits": ("hits.models", "import hits.services"),
     "validation": ("validation.domain", "import validation.services"),
     "curation": ("curation.records", "import curation.services"),

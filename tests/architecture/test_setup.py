@@ -36,7 +36,9 @@ def stand_in(tools: Path, name: str, script: str) -> str:
 
 
 def run(checkout: Path, tools: Path, *command: str, python: str) -> subprocess.CompletedProcess[str]:
-    env = {**os.environ, "PATH": f"{tools}:{os.environ['PATH']}", "PYTHON": python}
+    # Under `make test`, an inner make would take itself for a part of the outer one.
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS"))}
+    env = {**inherited, "PATH": f"{tools}:{os.environ['PATH']}", "PYTHON": python}
     return subprocess.run(
         command, cwd=checkout, env=env, capture_output=True, text=True, check=False, timeout=60
     )

@@ -8,10 +8,7 @@ from django.test import Client
 
 from hits.marketplace.models import Worker
 from hits.marketplace.services import accounts
-from tests.marketplace import sqlite_flush
 from tests.marketplace.support import FUNDS, Market
-
-sqlite_flush.install()
 
 
 @pytest.fixture(params=["in process", "http"])

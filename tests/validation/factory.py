@@ -110,7 +110,9 @@ class Work:
         return collect.record_assignment(hit=hit, remote=remote)[0]
 
 
-def review(reasonable: str = "highly", boxes: str = "appropriate", interesting: str = "very") -> dict[str, str]:
+def review(
+    reasonable: str = "highly", boxes: str = "appropriate", interesting: str = "very"
+) -> dict[str, str]:
     """Return an answer of observation_review."""
     return {"reasonable": reasonable, "boxes": boxes, "interesting": interesting}
 

@@ -56,7 +56,7 @@ def worker_command() -> list[str]:
     return [
         sys.executable, "-m", "celery", "--app", "annotation_site", "worker", "--beat",
         "--concurrency", os.environ.get("WORKER_CONCURRENCY", "1"), "--pool", "prefork",
-        "--without-gossip", "--without-mingle", "--loglevel", "warning", "--quiet",
+        "--without-gossip", "--without-mingle", "--loglevel", "warning",
     ]  # fmt: skip
 
 

@@ -36,7 +36,7 @@ def find_hit_type(call: Call, hit_type_id: str) -> HITType:
 def find_submission(call: Call, assignment_id: str) -> Assignment:
     """Return a submitted assignment of the caller. Raises AssignmentDoesNotExist, InvalidAssignmentState."""
     mine = Assignment.objects.filter(hit__requester=call.requester, assignment_id=assignment_id)
-    hit_pk = mine.values_list("hit", flat=True).first()
+    hit_pk = mine.values_list("hit_id", flat=True).first()
     if hit_pk is None:
         raise missing("Assignment", assignment_id)
     lifecycle.sweep_hits(hit_pks=[hit_pk], now=call.now)

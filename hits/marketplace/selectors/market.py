@@ -45,10 +45,9 @@ def open_hits(worker: Worker, now: datetime) -> QuerySet[HIT]:
 
 def open_groups(worker: Worker, now: datetime) -> list[Group]:
     """Return the groups with work for this worker, best paid first."""
-    left = {
-        row["hit_type"]: row["n"]
-        for row in open_hits(worker, now).order_by().values("hit_type").annotate(n=Count("pk"))
-    }
+    open_now = open_hits(worker, now).order_by()
+    counted = open_now.values_list("hit_type_id").annotate(n=Count("pk")).values_list("hit_type_id", "n")
+    left: dict[int, int] = dict(counted)
     types = HITType.objects.filter(pk__in=left).select_related("requester").order_by("-reward_cents", "pk")
     return [Group(kind, left[kind.pk], usual_seconds(kind)) for kind in types]
 
@@ -71,5 +70,7 @@ def usual_seconds(hit_type: HITType) -> int | None:
         .order_by("-submitted_at")
         .values_list("accepted_at", "submitted_at")[:RECENT]
     )
-    spent = [(submitted - accepted).total_seconds() for accepted, submitted in times]
+    spent = [
+        (submitted - accepted).total_seconds() for accepted, submitted in times if accepted and submitted
+    ]
     return round(median(spent)) if len(spent) >= ENOUGH_TO_TELL else None

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from django.conf import settings
 from django.contrib.auth import get_user_model
-from django.contrib.auth.models import Group
+from django.contrib.auth.models import Group, User
 from django.db import DEFAULT_DB_ALIAS, transaction
 
 from hits.domain.access_keys import derive_secret, new_access_key_id
@@ -83,9 +83,9 @@ def create_worker_account(*, username: str, password: str) -> Worker:
 
 
 @transaction.atomic
-def link_worker(*, user: object) -> Worker:
+def link_worker(*, user: User) -> Worker:
     """Return the marketplace worker of a user, making it (and the group membership) if need be."""
     group, _ = Group.objects.get_or_create(name=ANNOTATOR_GROUP)
-    user.groups.add(group)  # type: ignore[attr-defined]
+    user.groups.add(group)
     worker, _ = Worker.objects.get_or_create(user=user)
     return worker

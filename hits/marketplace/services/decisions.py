@@ -42,7 +42,9 @@ def reject(*, slot: Assignment, now: datetime, feedback: str) -> None:
 
 @transaction.atomic
 def send_bonus(*, slot: Assignment, cents: int, reason: str, now: datetime) -> BonusPayment:
-    """Pay a worker a bonus for a submitted assignment. Raises ledger.InsufficientFunds."""
+    """Pay a worker a bonus for a submitted assignment. Raises ledger.InsufficientFunds, WrongState."""
+    if slot.worker is None:
+        raise WrongState
     bonus = BonusPayment.objects.create(
         requester=slot.hit.requester,
         assignment=slot,

@@ -57,6 +57,7 @@ def _abandon_some(where: Q, now: datetime) -> int:
         return sum(
             end_attempt(slot_pk=pk, outcome=Outcome.ABANDONED, at=deadline, deadline=deadline)
             for pk, deadline in due
+            if deadline is not None
         )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from csp.decorators import csp_update
 from django.conf import settings
 from django.contrib import messages
@@ -30,7 +32,7 @@ def task(request: HttpRequest, assignment_id: str, worker: Worker) -> HttpRespon
     if attempt is None:
         raise Http404("You have no such task.")
     now = Clock.now()
-    context = {
+    context: dict[str, Any] = {
         "worker": worker,
         "attempt": attempt,
         "task": attempt.assignment,

@@ -7,7 +7,7 @@ from hits.domain.triggers import statements
 
 def forwards(apps, schema_editor):
     for statement in statements(schema_editor.connection.vendor, "payments_ledgerentry"):
-        schema_editor.execute(statement)
+        schema_editor.execute(statement, params=None)
 
 
 class Migration(migrations.Migration):

@@ -31,10 +31,11 @@ export function announcer(region, store, tool) {
   store.addEventListener('select', () => {
     if (quiet) return;
     const box = store.selected;
-    say(box ? words.selected(store.label(box), box) : words.deselected);
+    // Letting go by the way, when another card opens, is no news.
+    if (box) say(words.selected(store.label(box), box));
   });
   tool?.addEventListener('refuse', (e) => {
-    say(e.detail.reason === 'no-card' ? words.noCard : words.tooSmall(store.min));
+    say({ 'no-card': words.noCard, 'too-many': words.tooMany(store.most), 'too-small': words.tooSmall(store.min) }[e.detail.reason]);
   });
   return say;
 }

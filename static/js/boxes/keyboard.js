@@ -74,8 +74,11 @@ function nudge({ name, dx, dy }, selected, store) {
 
 function escape(store, bench) {
   if (bench.tool?.busy) bench.tool.cancel();
-  else if (store.selectedId !== null) store.select(null);
-  else return false;
+  else if (store.selectedId === null) return false;
+  else {
+    store.select(null);
+    bench.say?.(words.deselected);
+  }
   bench.focus?.(null);
   return true;
 }
@@ -84,6 +87,10 @@ function escape(store, bench) {
 export function addBox(store, bench) {
   if (store.active === null) {
     bench.say?.(words.noCard);
+    return true;
+  }
+  if (!store.hasRoom(store.active)) {
+    bench.say?.(words.tooMany(store.most));
     return true;
   }
   const box = store.add(store.active, startingBox(bench.visible(), store.boxes.length, store.size, store.min));

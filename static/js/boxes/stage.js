@@ -3,7 +3,7 @@
  *
  * Every `.stage` gets --k (photo pixels per CSS pixel) so that number tabs keep their size.
  * A `.stage` with data-boxes="ID" draws the boxes of the JSON script with that id:
- * [{"obs": 1, "left": …, "top": …, "width": …, "height": …}, …] in photo pixels.
+ * [{"obs": 1, "left": …, "top": …, "width": …, "height": …}, …] in photo pixels; without obs, data-obs says whose they are.
  * A part of the page with data-shows-obs="2" brings out the boxes of observation 2 while pointed at or focused;
  * with data-in="ID" only on the stage of that id.
  */
@@ -18,7 +18,9 @@ export function watchStage(stage) {
   const view = stage.dataset.boxes ? drawBoxes(stage, svg) : null;
   const measure = () => {
     // The viewBox may be a window on the photo (zoomed to a region): it is what the width shows.
-    const k = pixelsPerCss(svg.getBoundingClientRect().width, svg.viewBox.baseVal.width);
+    // Where the photo does not fill its place, the tighter side tells its scale.
+    const [shown, window] = [svg.getBoundingClientRect(), svg.viewBox.baseVal];
+    const k = Math.max(pixelsPerCss(shown.width, window.width), pixelsPerCss(shown.height, window.height));
     stage.style.setProperty('--k', String(k));
     view?.setScale(k);
   };
@@ -33,7 +35,7 @@ function drawBoxes(stage, svg) {
   const store = new BoxStore({ width, height }, { min: 1 });
   const data = document.getElementById(stage.dataset.boxes);
   const boxes = data ? JSON.parse(data.textContent) : [];
-  store.load(boxes.map(({ obs, ...box }) => ({ obs: obs ?? 1, box })));
+  store.load(boxes.map(({ obs, ...box }) => ({ obs: obs ?? Number(stage.dataset.obs ?? 1), box })));
   const view = new BoxView(svg, store, { readOnly: true });
   for (const part of document.querySelectorAll('[data-shows-obs]')) {
     if (part.dataset.in && part.dataset.in !== stage.id) continue;

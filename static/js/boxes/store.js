@@ -39,12 +39,14 @@ export class BoxStore extends EventTarget {
 
   /**
    * @param {{width: number, height: number}} size the photo, in its own pixels
-   * @param {{min?: number, now?: () => number}} [options] minimum side; clock in ms for merging
+   * @param {{min?: number, most?: number, now?: () => number}} [options] minimum side; most boxes of one
+   *   observation; clock in ms for merging
    */
-  constructor(size, { min = MIN_SIDE, now = Date.now } = {}) {
+  constructor(size, { min = MIN_SIDE, most = Infinity, now = Date.now } = {}) {
     super();
     this.size = Object.freeze({ width: size.width, height: size.height });
     this.min = min;
+    this.most = most;
     this.#now = now;
   }
 
@@ -66,12 +68,16 @@ export class BoxStore extends EventTarget {
   /** @returns {string} see labelIn */
   label(box) { return labelIn(this.#boxes, box); }
 
-  /** Adds a box and selects it. @returns {StoredBox|null} null when the box is not valid here */
+  /** @returns {boolean} whether an observation may have another box */
+  hasRoom(obs) { return this.of(obs).length < this.most; }
+
+  /** Adds a box and selects it. @returns {StoredBox|null} null when the box is not valid here or one too many */
   add(obs, box) { return this.addMany([{ obs, box }])[0] ?? null; }
 
-  /** Adds several as one step of undo; invalid ones are left out. @returns {StoredBox[]} */
+  /** Adds several as one step of undo; invalid ones and those too many are left out. @returns {StoredBox[]} */
   addMany(items) {
     const made = items.filter(({ obs, box }) => Number.isInteger(obs) && isValid(box, this.size, this.min))
+      .filter(({ obs }, i, all) => this.of(obs).length + all.slice(0, i).filter((other) => other.obs === obs).length < this.most)
       .map(({ obs, box }) => Object.freeze({ id: ++this.#lastId, obs, ...plain(box) }));
     if (made.length === 0) return [];
     this.#commit([...this.#boxes, ...made], { kind: 'add', box: made.at(-1), count: made.length });

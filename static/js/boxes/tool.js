@@ -88,6 +88,7 @@ export class BoxTool extends EventTarget {
   #finishDrawing(drag) {
     if (drag.obs === null) this.#emit('refuse', { reason: 'no-card' });
     else if (!bigEnough(drag.box, this.store.size, this.store.min)) this.#emit('refuse', { reason: 'too-small' });
+    else if (!this.store.hasRoom(drag.obs)) this.#emit('refuse', { reason: 'too-many' });
     else this.store.add(drag.obs, drag.box);
   }
 

@@ -24,18 +24,21 @@ export function svgElement(name, attributes = {}) {
 
 /**
  * Where the number tab of a box stands, in CSS pixels from the box's top left corner.
- * On the top edge; outside a small box; never outside the photo.
+ * On the top edge; outside a small box; clear of the corner grip on a box that has one; never outside the photo.
  * @param {Box} box @param {string} label @param {number} k photo pixels per CSS pixel @param {Size} size
+ * @param {boolean} [gripped] whether the box carries grips now
  * @returns {{dx: number, dy: number, width: number, height: number}}
  */
-export function tabPlace(box, label, k, size) {
+export function tabPlace(box, label, k, size, gripped = false) {
   const width = 14 + 8 * label.length;
   const [left, top] = [box.left / k, box.top / k];
   const dx = clamp(-2, -left, Math.max(-left, size.width / k - left - width));
   const small = box.width / k < SMALL || box.height / k < SMALL;
-  if (!small) return { dx, dy: -Math.min(12, top), width, height: TAB_HEIGHT };
-  if (top >= TAB_HEIGHT + 2) return { dx, dy: -TAB_HEIGHT - 2, width, height: TAB_HEIGHT };
-  const below = box.height / k + 2;
+  const above = TAB_HEIGHT + (gripped ? 9 : 2);
+  if (!small && !gripped) return { dx, dy: -Math.min(12, top), width, height: TAB_HEIGHT };
+  if (top >= above) return { dx, dy: -above, width, height: TAB_HEIGHT };
+  if (!small) return { dx: 12, dy: 10, width, height: TAB_HEIGHT };
+  const below = box.height / k + (gripped ? 9 : 2);
   const fits = top + below + TAB_HEIGHT <= size.height / k;
   return { dx, dy: fits ? below : -Math.min(12, top), width, height: TAB_HEIGHT };
 }
@@ -75,9 +78,9 @@ export class BoxView {
     this.svg = svg;
     this.store = store;
     this.readOnly = readOnly;
-    this.boxLayer = svgElement('g', { class: 'boxes' });
-    this.draftLayer = svgElement('g', { class: 'boxes', 'aria-hidden': 'true' });
-    this.gripLayer = svgElement('g', { class: 'grips', 'aria-hidden': 'true' });
+    this.boxLayer = svgElement('g', { class: 'box-layer' });
+    this.draftLayer = svgElement('g', { class: 'box-layer', 'aria-hidden': 'true' });
+    this.gripLayer = svgElement('g', { class: 'grip-layer', 'aria-hidden': 'true' });
     svg.append(this.boxLayer, this.draftLayer, this.gripLayer);
     for (const type of ['change', 'select', 'active']) store.addEventListener(type, () => this.render());
     if (!readOnly) {
@@ -146,7 +149,7 @@ export class BoxView {
     group.setAttribute('data-id', String(stored.id));
     group.setAttribute('aria-label', words.boxName(label, box));
     if (!this.readOnly) group.setAttribute('tabindex', active === null || stored.obs === active || on ? '0' : '-1');
-    shapeGroup(group, box, label, this.#k, this.store.size);
+    shapeGroup(group, box, label, this.#k, this.store.size, on && !this.readOnly);
   }
 
   #drawDraft() {
@@ -167,7 +170,7 @@ export class BoxView {
       return;
     }
     const box = this.#draft.id === selected.id && this.#draft.box ? this.#draft.box : selected;
-    this.gripLayer.setAttribute('class', `grips obs obs-${selected.obs}`);
+    this.gripLayer.setAttribute('class', `grip-layer obs obs-${selected.obs}`);
     const places = gripPlaces(box, this.#k, this.store.size);
     const same = places.map((p) => p.edge).join() === [...this.gripLayer.children].map((g) => g.getAttribute('data-edge')).join();
     if (!same) this.gripLayer.replaceChildren(...places.map(gripGroup));
@@ -190,7 +193,7 @@ function boxGroup() {
   return group;
 }
 
-function shapeGroup(group, box, label, k, size) {
+function shapeGroup(group, box, label, k, size, gripped = false) {
   const [halo, line, anchor] = group.children;
   for (const rect of [halo, line]) {
     rect.setAttribute('x', String(box.left));
@@ -198,7 +201,7 @@ function shapeGroup(group, box, label, k, size) {
     rect.setAttribute('width', String(box.width));
     rect.setAttribute('height', String(box.height));
   }
-  const tab = tabPlace(box, label, k, size);
+  const tab = tabPlace(box, label, k, size, gripped);
   anchor.setAttribute('transform', `translate(${box.left} ${box.top})`);
   const [path, text] = anchor.firstChild.children;
   path.setAttribute('d', `M${tab.dx} ${tab.dy}h${tab.width}v${tab.height}h${-tab.width}z`);

@@ -17,5 +17,6 @@ export const words = {
   deselected: 'No box selected.',
   noCard: 'Open a card first: a box belongs to the card that is open.',
   tooSmall: (min) => `Too small. A box needs at least ${min} pixels each way.`,
+  tooMany: (most) => `No more than ${most} boxes for one observation. Delete one first.`,
   zoomed: (percent) => `${percent} percent.`,
 };

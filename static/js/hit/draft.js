@@ -58,6 +58,7 @@ export class Draft extends EventTarget {
     this.revision = opened?.revision ?? kept?.revision ?? 0;
     const theirs = opened?.draft ?? null;
     if (!kept?.unsent || (theirs !== null && this.same(kept.content, theirs))) {
+      if (theirs !== null) this.#set('saved');
       return opened ? theirs : kept?.content ?? null;
     }
     this.#edits += 1;

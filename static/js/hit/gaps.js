@@ -2,7 +2,7 @@ import { element } from '../ui/dom.js';
 
 /**
  * One thing that is still missing. `key` says which, so that the list changes only where it must.
- * @typedef {{key: string, href: string, text: string, obs?: number, begun?: boolean, focus: () => void}} Gap
+ * @typedef {{key: string, href: string, text: string, name?: string, obs?: number, begun?: boolean, focus: () => void}} Gap
  */
 
 /**
@@ -14,7 +14,7 @@ export function showGaps(list, gaps) {
   if (list.dataset.shown === now) return;
   list.dataset.shown = now;
   list.replaceChildren(...gaps.map((gap) => {
-    const link = element('a', { href: gap.href, on: { click: (e) => { e.preventDefault(); gap.focus(); } } });
+    const link = element('a', { href: gap.href, 'aria-label': gap.name, on: { click: (e) => { e.preventDefault(); gap.focus(); } } });
     if (gap.obs) link.append(element('span', { class: `dot obs obs-${gap.obs}${gap.begun ? '' : ' dot--empty'}`, text: String(gap.obs) }), ' ');
     link.append(gap.text);
     return element('li', {}, link);

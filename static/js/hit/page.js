@@ -101,7 +101,7 @@ class TaskPage {
   /** Brings the submit bar in line with the answer. */
   refresh() {
     const gaps = this.kind.gaps();
-    showGaps(byId('gaps'), gaps);
+    if (this.config.mode !== 'preview') showGaps(byId('gaps'), gaps);
     byId('need').classList.toggle('need--none', gaps.length === 0);
     if (this.#sending) return;
     const preview = this.config.mode === 'preview';
@@ -116,8 +116,9 @@ class TaskPage {
     this.#clearErrors();
     const [gap] = this.kind.gaps();
     if (gap) {
-      this.say(words.firstGap(gap.obs ? `${gap.obs}, ${gap.text}` : gap.text));
       gap.focus();
+      const text = gap.name ?? gap.text;
+      this.say(words.firstGap(gap.obs ? `${gap.obs}, ${text}` : text));
       return;
     }
     this.#lock(true);
@@ -166,7 +167,7 @@ class TaskPage {
 
   #failed(error) {
     if (error.code === 'invalid' && error.errors.length) {
-      this.#clearErrors = showErrors(byId('errors'), error.errors, this.kind.place);
+      this.#clearErrors = showErrors(byId('errors'), error.errors, (field) => this.kind.place(field));
       return;
     }
     const again = { text: words.again, primary: true, run: () => { this.bars.hide('failed'); this.submit(); } };
@@ -174,7 +175,7 @@ class TaskPage {
     const texts = { offline: words.failed, slow: words.failed, busy: words.failedSlow, server: words.failedServer, expired: words.expiredBar };
     const said = ['offline', 'slow', 'server'].includes(error.code) ? '' : error.body?.error ?? '';
     this.bars.show('failed', {
-      kind: 'bad', text: texts[error.code] ?? words.notThisTask, more: said, actions: [error.code === 'expired' ? reload : again],
+      kind: 'bad', text: texts[error.code] ?? (error.code === 'refused' ? words.notThisTask : words.failedOther), more: said, actions: [error.code === 'expired' ? reload : again],
     });
   }
 
@@ -185,7 +186,7 @@ class TaskPage {
       same: (a, b) => canonical(a?.answer) === canonical(b?.answer),
       writer: uuid4(),
       storage: this.storage,
-      key: `deerstalker:draft:${this.config.assignmentId}`,
+      key: `draft:${this.config.assignmentId}`,
     });
     draft.addEventListener('state', () => this.#draftState());
     showSaveState(byId('save'), this.say, draft);
@@ -198,6 +199,8 @@ class TaskPage {
 
   #draftState() {
     const { state } = this.draft;
+    // Once the answer itself is on its way, what becomes of its draft is no news.
+    if (this.#sending) return;
     if (state === 'saved') {
       this.bars.hide('offline');
       if (!this.opened) this.#open();
@@ -242,7 +245,7 @@ class TaskPage {
   }
 
   #firstVisit() {
-    const key = `deerstalker:read:${this.config.kind}:${this.config.kindVersion}`;
+    const key = `read:${this.config.kind}:${this.config.kindVersion}`;
     byId('how').open = this.storage.get(key) === null;
     this.storage.set(key, true);
   }

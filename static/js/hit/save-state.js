@@ -2,6 +2,7 @@ import { ago } from '../ui/format.js';
 import { setIcon, setText } from '../ui/dom.js';
 import { words } from './words.js';
 
+const savedText = (seconds) => (seconds < 2 ? words.savedNow : words.saved(ago(seconds)));
 const ICONS = { clean: 'ok', saved: 'ok', saving: 'sync', dirty: 'sync' };
 
 /**
@@ -16,7 +17,7 @@ export function showSaveState(shown, say, draft) {
   const sentence = () => {
     switch (draft.state) {
       case 'clean': return words.nothingYet;
-      case 'saved': return words.saved(ago((draft.now() - draft.savedAt) / 1000));
+      case 'saved': return draft.savedAt === null ? words.savedEarlier : savedText((draft.now() - draft.savedAt) / 1000);
       case 'saving': case 'dirty': return words.saving;
       case 'conflict': return words.twoVersions;
       case 'refused': return words.refused;

@@ -15,7 +15,7 @@ export class Outbox {
    * @param {{storage: {get: Function, set: Function, remove: Function}, assignmentId: string, makeUuid?: () => string}} options
    */
   constructor({ storage, assignmentId, makeUuid = uuid4 }) {
-    Object.assign(this, { storage, makeUuid, prefix: `deerstalker:sending:${assignmentId}:` });
+    Object.assign(this, { storage, makeUuid, prefix: `sending:${assignmentId}:` });
     /** @type {Sending|null} the latest one, for the draft */
     this.latest = null;
   }

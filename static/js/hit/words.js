@@ -1,7 +1,9 @@
 /** What the frame of a task page says, in one place so that a translation can replace it. */
 export const words = {
-  nothingYet: 'Saves as you work',
+  nothingYet: 'Autosave on',
   saving: 'Saving…',
+  savedNow: 'Saved just now',
+  savedEarlier: 'Saved',
   saved: (time) => `Saved ${time} ago`,
   keptHere: 'Not saved yet, kept on this device',
   notKept: 'Not saved yet, keep this page open',
@@ -24,6 +26,7 @@ export const words = {
   failed: 'Not submitted: the server could not be reached. Your work is kept.',
   failedSlow: 'Not submitted: the server asks to wait a moment. Your work is kept.',
   failedServer: 'Not submitted: something failed on the server. Your work is kept.',
+  failedOther: 'Not submitted. Your work is kept.',
   handOverSlow: 'Your answer is stored here. The marketplace has not taken it over yet.',
   again: 'Try again',
   stored: 'Your answer is stored. One step is left: handing it to the marketplace.',

@@ -17,7 +17,7 @@ class ObservationTask {
     const { width, height } = config.unit.image;
     this.bench = new Bench({
       svg: byId('photo'), frame: byId('stage'), toolbar: document.querySelector('.toolbar'), live: byId('say'),
-      size: { width, height }, roomHeight, readOnly: preview, onCard: (n) => this.cards[n - 1]?.focusOn('clue'),
+      size: { width, height }, roomHeight, most: config.unit.limits?.boxes, readOnly: preview, onCard: (n) => this.cards[n - 1]?.focusOn('clue'),
     });
     this.store = this.bench.store;
     this.cards = [...document.querySelectorAll('.ocard')]

@@ -1,0 +1,210 @@
+"""Rows of curation: feature sets, comparison rounds, dataset versions.
+
+Observations and images stay rows of ``hits``; here they are referred to, never changed.
+"""
+
+from enum import StrEnum
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+
+from hits.models import Batch, Observation, Project
+from hits.models.base import AppendOnly
+
+
+class Subject(StrEnum):
+    """What a feature set describes."""
+
+    IMAGES = "images"
+    TEXTS = "texts"
+    REGIONS = "regions"
+
+
+class VersionState(StrEnum):
+    """Life of a dataset version: sealed is for good."""
+
+    DRAFT = "draft"
+    SEALED = "sealed"
+
+
+class Part(StrEnum):
+    """Which part of a version a row belongs to."""
+
+    OBSERVATION = "observation"
+    COMPARISON = "comparison"
+
+
+class FeatureSet(models.Model):
+    """Vectors that an encoder made of some items, kept in one file so that they are made once.
+
+    ``items_sha256`` is a fingerprint of the items in their order; ``sha256`` is of the file at ``path``,
+    which is relative to the media folder and never served.
+    """
+
+    project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="feature_sets")
+    encoder = models.CharField(max_length=80)
+    revision = models.CharField(max_length=120, blank=True)
+    subject = models.CharField(max_length=10)
+    count = models.PositiveIntegerField()
+    dim = models.PositiveIntegerField()
+    path = models.CharField(max_length=200)
+    sha256 = models.CharField(max_length=64)
+    items_sha256 = models.CharField(max_length=64)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["-id"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["project", "encoder", "revision", "subject", "items_sha256"],
+                name="features_made_once",
+            ),
+            models.CheckConstraint(
+                condition=Q(subject__in=[s.value for s in Subject]), name="feature_subject_known"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.encoder} of {self.count} {self.subject}"
+
+
+class ComparisonRound(models.Model):
+    """One run of the comparison-set builder: its options, where everything came from, what was skipped.
+
+    ``skipped`` maps a reason to ``[{"instance": id, "available": n}, …]``. ``batch`` is set once the
+    round's best sets are launched.
+    """
+
+    project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="comparison_rounds")
+    options = models.JSONField()
+    encoder = models.CharField(max_length=80)
+    provenance = models.JSONField()
+    instances = models.PositiveIntegerField()
+    inferences = models.PositiveIntegerField()
+    skipped = models.JSONField(default=dict)
+    batch = models.OneToOneField(
+        Batch, on_delete=models.PROTECT, null=True, blank=True, related_name="comparison_round"
+    )
+    created_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+"
+    )
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["-id"]
+
+    def __str__(self) -> str:
+        return f"Comparison round {self.pk}"
+
+    @property
+    def skip_counts(self) -> dict[str, int]:
+        """How many instances got no set, by reason."""
+        return {reason: len(rows) for reason, rows in self.skipped.items()}
+
+
+class ComparisonSet(models.Model):
+    """Inferences to be rated for one pair's image and region.
+
+    ``chosen`` are instance ids in the order of picking; ``rank`` 1 is the most promising set; ``scores``
+    holds ``available`` (candidates at its turn), ``objectives`` (one per pick) and ``plausibility``.
+    """
+
+    round = models.ForeignKey(ComparisonRound, on_delete=models.CASCADE, related_name="sets")
+    observation = models.ForeignKey(Observation, on_delete=models.PROTECT, related_name="comparison_sets")
+    chosen = models.JSONField()
+    rank = models.PositiveIntegerField()
+    scores = models.JSONField(default=dict)
+
+    class Meta:
+        ordering = ["rank"]
+        constraints = [
+            models.UniqueConstraint(fields=["round", "observation"], name="one_set_per_instance_and_round"),
+            models.UniqueConstraint(fields=["round", "rank"], name="set_rank_once_per_round"),
+        ]
+
+    def __str__(self) -> str:
+        return f"set {self.rank} of round {self.round_id}"
+
+
+class DatasetVersion(models.Model):
+    """A named release. A draft is a promise; a sealed one never changes (also held by triggers).
+
+    ``manifest_sha256`` is the hash of the seal's text: one line per image and row with its own hash.
+    ``exclusions`` counts what was left out, by reason.
+    """
+
+    project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="versions")
+    name = models.CharField(max_length=40)
+    note = models.CharField(max_length=400, blank=True)
+    state = models.CharField(max_length=8, default=VersionState.DRAFT)
+    rehearsal = models.BooleanField(default=False)
+    manifest_sha256 = models.CharField(max_length=64, blank=True)
+    statistics = models.JSONField(default=dict)
+    exclusions = models.JSONField(default=dict)
+    provenance = models.JSONField(default=dict)
+    created_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, related_name="+"
+    )
+    created_at = models.DateTimeField(auto_now_add=True)
+    sealed_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, related_name="+"
+    )
+    sealed_at = models.DateTimeField(null=True)
+
+    class Meta:
+        ordering = ["-id"]
+        constraints = [
+            models.UniqueConstraint(fields=["project", "name"], name="version_name_once_per_project"),
+            models.CheckConstraint(
+                condition=Q(state__in=[s.value for s in VersionState]), name="version_state_known"
+            ),
+            models.CheckConstraint(
+                condition=Q(state=VersionState.DRAFT) | (Q(sealed_at__isnull=False) & ~Q(manifest_sha256="")),
+                name="sealed_version_has_its_hash",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def is_sealed(self) -> bool:
+        """Tell whether the version is sealed."""
+        return self.state == VersionState.SEALED
+
+
+class VersionImage(AppendOnly):
+    """An image as a sealed version knows it. ``url`` is what its rows call it."""
+
+    version = models.ForeignKey(DatasetVersion, on_delete=models.PROTECT, related_name="images")
+    url = models.CharField(max_length=500)
+    sha256 = models.CharField(max_length=64)
+    facts = models.JSONField()
+
+    class Meta(AppendOnly.Meta):
+        ordering = ["id"]
+        constraints = [models.UniqueConstraint(fields=["version", "url"], name="version_image_once")]
+
+
+class VersionRow(AppendOnly):
+    """One row of a sealed version, exactly as it is exported.
+
+    ``workers`` are keyed hashes (never marketplace ids) of those who wrote or judged it; they are exported
+    apart from the rows.
+    """
+
+    version = models.ForeignKey(DatasetVersion, on_delete=models.PROTECT, related_name="rows")
+    part = models.CharField(max_length=12)
+    instance_id = models.CharField(max_length=32)
+    split = models.CharField(max_length=12, blank=True)
+    row = models.JSONField()
+    sha256 = models.CharField(max_length=64)
+    workers = models.JSONField(default=list)
+
+    class Meta(AppendOnly.Meta):
+        ordering = ["id"]
+        constraints = [
+            models.UniqueConstraint(fields=["version", "part", "instance_id"], name="version_row_once"),
+            models.CheckConstraint(condition=Q(part__in=[p.value for p in Part]), name="version_part_known"),
+        ]

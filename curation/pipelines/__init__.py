@@ -1,0 +1,1 @@
+"""Heavy work: vectors, clustering, comparison sets. Imported by tasks and commands, never by a page."""

@@ -1,0 +1,109 @@
+"""De-duplicate a project's photos: cluster their vectors, keep one of each cluster, mark the others.
+
+Source: paper 000 A.2: hierarchical clustering of CLIP ViT-B/32 features into 80K clusters, one image
+sampled from each. doi:10.1007/978-3-031-20059-5_32
+"""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from django.contrib.auth.models import AbstractBaseUser
+from numpy.typing import NDArray
+
+from curation.dedup.hierarchical import Linkage, cluster_to_k
+from curation.dedup.members import keep_first, keep_medoid, keep_random
+from curation.models import Subject
+from curation.pipelines.encoders import ImageVectors, image_vectors
+from curation.pipelines.vectors import Maker, Steps, open_image, vectors_of
+from curation.records import InvalidInput
+from curation.selectors import standing_images
+from curation.services.dedup import DedupOptions, store_groups
+from hits.models import Image, Project
+from hits.services.errors import Refused
+from hits.services.jobs import Progress
+
+
+@dataclass(frozen=True, slots=True)
+class Deduplicated:
+    """What a run found. ``groups`` maps a kept image to its duplicates (row keys)."""
+
+    images: int
+    clusters: int
+    marked: int
+    encoder: str
+    options: dict[str, Any]
+    groups: dict[int, list[int]]
+
+    @property
+    def kept(self) -> int:
+        """Images that stay on offer."""
+        return self.images - self.marked
+
+    def summary(self) -> dict[str, Any]:
+        """Return what the job's row keeps."""
+        plain = asdict(self)
+        del plain["groups"]
+        return plain
+
+
+def deduplicate_images(
+    *,
+    project: Project,
+    options: DedupOptions,
+    by: AbstractBaseUser | None = None,
+    progress: Progress | None = None,
+    encoder: ImageVectors | None = None,
+) -> Deduplicated:
+    """Mark the project's near-duplicates. Repeatable: equal photos, options and encoder, equal marks.
+
+    Args:
+        encoder: makes image vectors; the one that ``options`` name when absent.
+
+    Raises:
+        Refused: too few photos, a missing file, or options that do not fit.
+    """
+    images = standing_images(project)
+    if not images:
+        raise Refused("images: there is none; import some first")
+    encoder = encoder or image_vectors(options.encoder)
+    vectors = vectors_of(
+        project=project,
+        maker=Maker(encoder.name, encoder.revision, Subject.IMAGES),
+        items=images,
+        fingerprints=[image.sha256 for image in images],
+        encode=lambda few: encoder.encode([open_image(image) for image in few]),
+        step=Steps(len(images), progress),
+    )
+    wanted = options.wanted(len(images))
+    try:
+        labels = cluster_to_k(vectors, wanted, linkage=Linkage(options.linkage))
+        kept = _keep(labels, vectors, options)
+    except InvalidInput as error:
+        raise Refused(str(error)) from error
+    groups = _groups(images, labels, kept)
+    marked = store_groups(project=project, groups=groups, by=by)
+    return Deduplicated(len(images), wanted, marked, encoder.name, asdict(options), groups)
+
+
+def _keep(
+    labels: NDArray[np.int64], vectors: NDArray[np.float32], options: DedupOptions
+) -> NDArray[np.int64]:
+    if options.keep == "medoid":
+        return keep_medoid(labels, vectors)
+    if options.keep == "first":
+        return keep_first(labels)
+    return keep_random(labels, np.random.default_rng(options.seed))
+
+
+def _groups(
+    images: Sequence[Image], labels: NDArray[np.int64], kept: NDArray[np.int64]
+) -> dict[int, list[int]]:
+    """Kept image -> the other members of its cluster; clusters of one are no group."""
+    groups: dict[int, list[int]] = {}
+    for row, label in enumerate(labels.tolist()):
+        keeper = int(kept[label])
+        if row != keeper:
+            groups.setdefault(images[keeper].pk, []).append(images[row].pk)
+    return groups

@@ -1,0 +1,31 @@
+"""What pages and commands ask of curation. Light: heavy work is a job in ``curation.pipelines``."""
+
+from curation.services.comparison import (
+    BuiltRound,
+    BuiltSet,
+    RoundOptions,
+    launch_comparison_batch,
+    request_comparison_round,
+    store_round,
+)
+from curation.services.dedup import DedupOptions, request_deduplication, store_groups
+from curation.services.features import FeatureFile, store_features
+from curation.services.versions import create_version, export_folder, request_seal, seal_version
+
+__all__ = [
+    "BuiltRound",
+    "BuiltSet",
+    "DedupOptions",
+    "FeatureFile",
+    "RoundOptions",
+    "create_version",
+    "export_folder",
+    "launch_comparison_batch",
+    "request_comparison_round",
+    "request_deduplication",
+    "request_seal",
+    "seal_version",
+    "store_features",
+    "store_groups",
+    "store_round",
+]

@@ -1,0 +1,197 @@
+"""Comparison rounds: ask for one, keep what it built, launch its best sets for rating."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from django.contrib.auth.models import AbstractBaseUser
+from django.db import transaction
+
+from curation.models import ComparisonRound, ComparisonSet
+from curation.selectors import COMPARISON_ROUND
+from hits.models import Batch, Job, Observation, Project
+from hits.selectors import observations as collected
+from hits.services import audit, jobs
+from hits.services.errors import Conflict, Refused
+from hits.services.launch import Terms
+from validation.services import CandidateToRate, SetToJudge, launch_comparison
+
+DIVERSITIES = ("mean", "max")
+
+
+@dataclass(frozen=True, slots=True)
+class RoundOptions:
+    """Settings of a round; the defaults are the paper's (paper 001 E).
+
+    size: inferences in a set. min_candidates: the floor below which an instance is skipped. max_verbatim:
+    copies of one exact text. soft_share: share of texts left by soft de-duplication. weight,
+    promise_weight: of plausibility in the pick and in the ranking. split: only that split; empty is all.
+    """
+
+    size: int = 10
+    min_candidates: int = 20
+    max_verbatim: int = 3
+    soft_share: float = 0.8
+    diversity: str = "mean"
+    weight: float = 5.0
+    promise_weight: float = 5.0
+    linkage: str = "average"
+    seed: int = 0
+    split: str = ""
+
+    def __post_init__(self) -> None:
+        for name in ("size", "min_candidates", "max_verbatim"):
+            if getattr(self, name) < 1:
+                raise Refused(f"{name}: {getattr(self, name)} is too few; use at least 1")
+        if self.size < 2:  # noqa: PLR2004 - one inference cannot be compared
+            raise Refused("size: a set needs at least two inferences")
+        if not 0 < self.soft_share <= 1:
+            raise Refused(f"soft_share: {self.soft_share:g} is not within 0 to 1; use for instance 0.8")
+        if self.diversity not in DIVERSITIES:
+            raise Refused(f"diversity: {self.diversity!r}; use {' or '.join(DIVERSITIES)}")
+        for name in ("weight", "promise_weight"):
+            if not math.isfinite(getattr(self, name)) or getattr(self, name) < 0:
+                raise Refused(f"{name}: {getattr(self, name):g} is no weight; use 0 or more")
+
+
+@dataclass(frozen=True, slots=True)
+class BuiltSet:
+    """One set as the builder made it: ids of pairs, place, and figures for its row."""
+
+    gold: int
+    chosen: Sequence[str]
+    rank: int
+    scores: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class BuiltRound:
+    """All that a run made. ``skipped`` maps a reason to its instances with what they had available."""
+
+    encoder: str
+    provenance: dict[str, Any]
+    instances: int
+    inferences: int
+    sets: Sequence[BuiltSet]
+    skipped: dict[str, list[dict[str, Any]]]
+
+
+def request_comparison_round(
+    *, project: Project, by: AbstractBaseUser | None, options: RoundOptions | None = None, encoder: str = ""
+) -> Job:
+    """Queue the building of comparison sets from the project's accepted pairs.
+
+    Raises:
+        Refused: nothing is accepted yet.
+        Conflict: a round is being built.
+    """
+    chosen = options or RoundOptions()
+    pairs = collected.accepted(project).count()
+    if not pairs:
+        raise Refused("observations: none is approved yet; approve submissions first")
+    return jobs.enqueue(
+        task=COMPARISON_ROUND,
+        title=f"Build comparison sets from {pairs} pairs",
+        project=project,
+        by=by,
+        exclusive_key=f"comparison:{project.pk}",
+        options=asdict(chosen),
+        encoder=encoder,
+    )
+
+
+@transaction.atomic
+def store_round(
+    *, project: Project, options: RoundOptions, built: BuiltRound, by: AbstractBaseUser | None = None
+) -> ComparisonRound:
+    """Keep a round with all its sets, or nothing."""
+    row = ComparisonRound.objects.create(
+        project=project,
+        options=asdict(options),
+        encoder=built.encoder[:80],
+        provenance=built.provenance,
+        instances=built.instances,
+        inferences=built.inferences,
+        skipped=built.skipped,
+        created_by_id=by.pk if by else None,
+    )
+    ComparisonSet.objects.bulk_create(
+        [
+            ComparisonSet(
+                round=row,
+                observation_id=item.gold,
+                chosen=list(item.chosen),
+                rank=item.rank,
+                scores=item.scores,
+            )
+            for item in built.sets
+        ],
+        batch_size=500,
+    )
+    audit.record(project=project, actor=by, action="comparison.build", subject=row.pk, sets=len(built.sets))
+    return row
+
+
+def launch_comparison_batch(
+    *,
+    round: ComparisonRound,
+    by: AbstractBaseUser | None,
+    limit: int | None = None,
+    name: str = "",
+    terms: Terms | None = None,
+    show_clue: bool = False,
+) -> tuple[Batch, Job]:
+    """Launch a round's most promising sets for rating, once.
+
+    Args:
+        limit: at most so many sets, best first; all when absent.
+        show_clue: whether judges see the clue beside the region; the paper's did not.
+
+    Raises:
+        Refused: the round has no sets, or a set lost one of its pairs.
+        Conflict: the round was launched already.
+    """
+    if limit is not None and limit < 1:
+        raise Refused(f"limit: {limit} is too few; launch at least one set")
+    sets = list(round.sets.select_related("observation").order_by("rank")[:limit])
+    if not sets:
+        raise Refused("sets: this round has none; build one with a lower floor or from more pairs")
+    texts = _texts(round.project, sets)
+    planned = [_to_judge(item, texts, show_clue=show_clue) for item in sets]
+    with transaction.atomic():
+        batch, job = launch_comparison(
+            project=round.project,
+            sets=planned,
+            by=by,
+            name=name or f"Ratings of {len(planned)} sets, round {round.pk}",
+            terms=terms,
+            provenance={"comparison_round": round.pk, "options": round.options, "encoder": round.encoder},
+        )
+        if not ComparisonRound.objects.filter(pk=round.pk, batch__isnull=True).update(batch=batch):
+            raise Conflict("This round was launched already; its batch is on the judging page.")
+    round.refresh_from_db(fields=["batch"])
+    return batch, job
+
+
+def _texts(project: Project, sets: Sequence[ComparisonSet]) -> dict[str, Observation]:
+    wanted = {key for item in sets for key in item.chosen}
+    return {row.instance_id: row for row in collected.accepted(project) if row.instance_id in wanted}
+
+
+def _to_judge(item: ComparisonSet, texts: dict[str, Observation], *, show_clue: bool) -> SetToJudge:
+    lost = [key for key in item.chosen if key not in texts]
+    if lost:
+        raise Refused(
+            f"set {item.rank}: the pair {lost[0]} is no longer accepted or its image was taken down; "
+            "build a new round"
+        )
+    gold = item.observation
+    return SetToJudge(
+        id=str(item.pk),
+        gold=gold.instance_id,
+        image_id=gold.image_id,
+        boxes=gold.boxes,
+        candidates=[CandidateToRate(key, texts[key].inference) for key in item.chosen],
+        clue=gold.clue if show_clue else None,
+    )

@@ -1,0 +1,1 @@
+"""How curation pages write numbers."""

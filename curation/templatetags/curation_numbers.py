@@ -1,0 +1,20 @@
+"""Shares and sizes in templates."""
+
+from django import template
+
+register = template.Library()
+KILO = 1000
+
+
+@register.filter
+def percent(share: float | None) -> str:
+    """Return ``31.2%`` for 0.312; a dash when there is nothing to measure."""
+    return f"{100 * share:.1f}%" if isinstance(share, int | float) else "–"
+
+
+@register.filter
+def size(count: int) -> str:
+    """Return ``38.4 MB``, ``12.0 kB`` or ``312 B``."""
+    if count < KILO:
+        return f"{count} B"
+    return f"{count / KILO:.1f} kB" if count < KILO**2 else f"{count / KILO**2:.1f} MB"

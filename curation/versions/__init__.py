@@ -1,0 +1,1 @@
+"""Build, seal, export and read back dataset versions."""

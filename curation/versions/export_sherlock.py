@@ -1,0 +1,208 @@
+"""Write a sealed version as files: the published Sherlock JSON, the leaderboard's layout, and proofs.
+
+Everything comes from sealed rows, row by row. A folder appears whole or not at all: it is written under
+another name beside its place and renamed at the end.
+"""
+
+import hashlib
+import json
+import os
+import shutil
+import uuid
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from curation.models import DatasetVersion, Part, VersionImage, VersionRow
+from curation.versions import leaderboard
+from curation.versions.seal import Header, SealedImage, SealedRow, annotators_sha256, seal_lines
+from hits.domain.hashing import canonical_json
+
+FORMAT = "deerstalker-export/1"
+MANIFEST = "manifest.json"
+SEAL = "seal.jsonl"
+ANNOTATORS = "annotators.jsonl"
+STATISTICS = "statistics.json"
+REHEARSAL = "REHEARSAL.txt"
+_CHUNK = 1000
+
+
+class ExportRefused(ValueError):
+    """A version that cannot be written there; the message says why and what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenFile:
+    """A file of an export: path inside its folder, hash and size."""
+
+    name: str
+    sha256: str
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What an export consists of; ``files`` leaves the manifest out, which lists them."""
+
+    folder: Path
+    seal: str
+    files: tuple[WrittenFile, ...]
+
+
+def file_name(split: str) -> str:
+    """Return the name of a split's file of pairs; images without a split go to ``sherlock.json``."""
+    return f"sherlock_{split}.json" if split else "sherlock.json"
+
+
+def export_version(version: DatasetVersion, folder: Path, *, real: bool = False) -> Written:
+    """Write the version into ``folder``, which must be absent, empty, or hold this same export.
+
+    Args:
+        version: a sealed one.
+        real: whether the files are to be released as data; a rehearsal never is.
+
+    Raises:
+        ExportRefused: not sealed, a rehearsal asked for as real, or a folder with other things in it.
+    """
+    if not version.is_sealed:
+        raise ExportRefused(f"version {version.name} is a draft: seal it first")
+    if real and version.rehearsal:
+        raise ExportRefused(
+            f"version {version.name} belongs to a rehearsal, whose answers may be simulated: "
+            "it can never be released as real data"
+        )
+    if _holds(folder, version):
+        return _written(folder)
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise ExportRefused(f"{folder}: is not empty; name a new or an empty folder")
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    partial = folder.parent / f".{folder.name}.{uuid.uuid4().hex[:8]}.partial"
+    partial.mkdir()
+    try:
+        files = [_write(partial, name, chunks) for name, chunks in _files(version)]
+        _write(partial, MANIFEST, [_pretty(_manifest(version, files))])
+        partial.rename(folder)
+    except BaseException:
+        shutil.rmtree(partial, ignore_errors=True)
+        raise
+    return Written(folder, version.manifest_sha256, tuple(files))
+
+
+def _holds(folder: Path, version: DatasetVersion) -> bool:
+    try:
+        manifest = json.loads((folder / MANIFEST).read_text("utf-8"))
+    except (OSError, ValueError):
+        return False
+    same = isinstance(manifest, dict) and manifest.get("seal") == version.manifest_sha256
+    return same and all(_digest(folder / f["name"]) == f["sha256"] for f in manifest["files"])
+
+
+def _digest(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError:
+        return ""
+
+
+def _written(folder: Path) -> Written:
+    manifest = json.loads((folder / MANIFEST).read_text("utf-8"))
+    return Written(folder, manifest["seal"], tuple(WrittenFile(**f) for f in manifest["files"]))
+
+
+def _manifest(version: DatasetVersion, files: list[WrittenFile]) -> dict[str, Any]:
+    assert version.sealed_at is not None
+    return {
+        "format": FORMAT,
+        "project": version.project.slug,
+        "version": version.name,
+        "rehearsal": version.rehearsal,
+        "seal": version.manifest_sha256,
+        "sealed_at": version.sealed_at.isoformat(),
+        "provenance": version.provenance,
+        "exclusions": version.exclusions,
+        "files": [asdict(file) for file in files],
+    }
+
+
+def _files(version: DatasetVersion) -> Iterator[tuple[str, Iterable[bytes]]]:
+    pairs = VersionRow.objects.filter(version=version, part=Part.OBSERVATION)
+    splits = list(pairs.order_by("split").values_list("split", flat=True).distinct())
+    for split in splits:
+        yield file_name(split), _json_list(_rows(pairs.filter(split=split)))
+    compared = VersionRow.objects.filter(version=version, part=Part.COMPARISON)
+    if compared.exists():
+        rows = list(_rows(compared))  # a thousand sets at the most, and the key is one object
+        yield "comparison/instances.json", _json_list(leaderboard.instances(rows))
+        yield "comparison/answer_key.json", [_pretty(leaderboard.answer_key(rows))]
+        ids = sorted(instance["test_id"] for instance in leaderboard.instances(rows))
+        yield "comparison/instance_ids.json", [_pretty(ids)]
+    yield ANNOTATORS, _annotators(version)
+    yield STATISTICS, [_pretty(version.statistics)]
+    yield SEAL, sealed_text(version)
+    if version.rehearsal:
+        yield REHEARSAL, [b"A rehearsal: answers may be simulated. This is no data; do not release it.\n"]
+
+
+def _rows(rows: Any) -> Iterator[dict[str, Any]]:
+    return rows.order_by("pk").values_list("row", flat=True).iterator(chunk_size=_CHUNK)
+
+
+def _json_list(values: Iterable[Any]) -> Iterator[bytes]:
+    """One value a line, so that a person's tools can read the file too."""
+    opening = b"[\n"
+    for value in values:
+        yield opening + canonical_json(value)
+        opening = b",\n"
+    yield b"[]\n" if opening == b"[\n" else b"\n]\n"
+
+
+def _annotators(version: DatasetVersion) -> Iterator[bytes]:
+    rows = VersionRow.objects.filter(version=version).order_by("pk")
+    for part, instance_id, workers in rows.values_list("part", "instance_id", "workers").iterator(
+        chunk_size=_CHUNK
+    ):
+        names = ("worker",) if part == Part.OBSERVATION else ("annot1", "annot2")
+        who = dict(zip(names, workers, strict=True))
+        yield canonical_json({"part": part, "instance_id": instance_id} | who) + b"\n"
+
+
+def sealed_text(version: DatasetVersion) -> Iterator[bytes]:
+    """Return the lines of a sealed version's seal, from its rows."""
+    images = VersionImage.objects.filter(version=version)
+    rows = VersionRow.objects.filter(version=version)
+    return seal_lines(
+        Header(
+            version.project.slug, version.name, version.rehearsal, images=images.count(), rows=rows.count()
+        ),
+        (
+            SealedImage(url, sha256, facts)
+            for url, sha256, facts in images.values_list("url", "sha256", "facts")
+        ),
+        (
+            SealedRow(part, instance_id, split, sha256, annotators_sha256(instance_id, workers))
+            for part, instance_id, split, sha256, workers in rows.values_list(
+                "part", "instance_id", "split", "sha256", "workers"
+            ).iterator(chunk_size=_CHUNK)
+        ),
+    )
+
+
+def _pretty(value: Any) -> bytes:
+    return json.dumps(value, ensure_ascii=False, indent=1, sort_keys=True).encode() + b"\n"
+
+
+def _write(folder: Path, name: str, chunks: Iterable[bytes]) -> WrittenFile:
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    digest = hashlib.sha256()
+    size = 0
+    with path.open("wb") as file:
+        for chunk in chunks:
+            file.write(chunk)
+            digest.update(chunk)
+            size += len(chunk)
+        file.flush()
+        os.fsync(file.fileno())
+    return WrittenFile(name, digest.hexdigest(), size)

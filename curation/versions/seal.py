@@ -1,0 +1,88 @@
+"""The seal: a text with one line per image and row, each with its hash. Its own sha256 is the version's.
+
+The text is derived from sealed rows alone, so that writing it again gives the same bytes; ``sha256sum
+seal.jsonl`` is all that a reader needs to check a version's name against its content.
+"""
+
+import hashlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from hits.domain.hashing import canonical_json, content_sha256
+
+FORMAT = "deerstalker-seal/1"
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """What a seal says of the whole version."""
+
+    project: str
+    version: str
+    rehearsal: bool
+    images: int
+    rows: int
+
+
+@dataclass(frozen=True, slots=True)
+class SealedImage:
+    """One image line: what rows call it, the sha256 of its file, and plain facts about it."""
+
+    url: str
+    sha256: str
+    facts: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class SealedRow:
+    """One row line. ``annotators`` is a hash of who wrote or judged the row (see ``annotators_sha256``)."""
+
+    part: str
+    instance_id: str
+    split: str
+    sha256: str
+    annotators: str
+
+
+def annotators_sha256(instance_id: str, workers: Iterable[str]) -> str:
+    """Return a hash of a row's keyed worker hashes; the id in it keeps rows of one worker apart."""
+    return content_sha256([instance_id, list(workers)])
+
+
+def seal_lines(header: Header, images: Iterable[SealedImage], rows: Iterable[SealedRow]) -> Iterator[bytes]:
+    """Yield the seal's lines: the header, then images by url, then rows by part and id."""
+    yield _line(
+        {
+            "format": FORMAT,
+            "project": header.project,
+            "version": header.version,
+            "rehearsal": header.rehearsal,
+            "images": header.images,
+            "rows": header.rows,
+        }
+    )
+    for image in sorted(images, key=lambda image: image.url):
+        yield _line({"image": image.url, "sha256": image.sha256, "facts": image.facts})
+    for row in sorted(rows, key=lambda row: (row.part, row.instance_id)):
+        yield _line(
+            {
+                "part": row.part,
+                "row": row.instance_id,
+                "split": row.split,
+                "sha256": row.sha256,
+                "annotators": row.annotators,
+            }
+        )
+
+
+def seal_sha256(lines: Iterable[bytes]) -> str:
+    """Return the sha256 of a seal's text, 64 hex digits."""
+    digest = hashlib.sha256()
+    for line in lines:
+        digest.update(line)
+    return digest.hexdigest()
+
+
+def _line(value: dict[str, Any]) -> bytes:
+    return canonical_json(value) + b"\n"

@@ -1,0 +1,1 @@
+"""Console pages of curation. They ask services and selectors, and load no model library."""

@@ -1,0 +1,254 @@
+"""Dataset versions: make a draft, see what it would hold, seal it, download it."""
+
+import json
+import tempfile
+import zipfile
+from collections.abc import Callable
+from functools import wraps
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.contrib import messages
+from django.http import FileResponse, Http404, HttpRequest, HttpResponse, HttpResponseBase
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from curation import selectors, services
+from curation.models import DatasetVersion, Part
+from curation.selectors import SEAL
+from curation.versions.build import Plan, plan_version
+from curation.versions.difference import Difference, difference
+from curation.versions.export_sherlock import MANIFEST, sealed_text
+from curation.versions.seal import seal_sha256
+from curation.versions.splits import UnknownSplit
+from curation.versions.stats import Counting
+from curation.views.forms import VersionForm
+from hits.domain.states import OPEN_JOB_STATES, Role
+from hits.models import Project
+from hits.selectors.roles import may
+from hits.services.errors import Refused
+from hits.views.access import check_access, project_page
+
+SHOWN_ROWS = 50
+CHECKED_AT_ONCE = 2000  # rows whose seal is checked while the page is made
+EXCLUSIONS = {
+    "simulated": "Simulated answers",
+    "image_taken_down": "Pairs on photos that were taken down",
+    "comparison_set_lost_a_pair": "Comparison sets that lost one of their pairs",
+}
+FILES = {
+    "manifest.json": "Manifest of the files",
+    "seal.jsonl": "Seal, one line a row",
+    "annotators.jsonl": "Keyed hashes of the workers",
+    "statistics.json": "Corpus statistics",
+    "comparison/instances.json": "Leaderboard instances",
+    "comparison/answer_key.json": "Leaderboard answer key",
+    "comparison/instance_ids.json": "Leaderboard ids, sorted",
+    "REHEARSAL.txt": "Mark of a rehearsal",
+}
+
+View = Callable[..., HttpResponseBase]
+
+
+def version_page(role: Role = Role.RESEARCHER) -> Callable[[View], View]:
+    """Turn ``view(request, version, …)`` into a view of ``<int:version_id>`` that checks the role first."""
+
+    def decorate(view: View) -> View:
+        @wraps(view)
+        def wrapped(request: HttpRequest, version_id: int, *args: Any, **kwargs: Any) -> HttpResponseBase:
+            rows = DatasetVersion.objects.select_related("project", "sealed_by", "created_by")
+            version = get_object_or_404(rows, pk=version_id)
+            check_access(request, version.project, role)
+            return view(request, version, *args, **kwargs)
+
+        return wrapped
+
+    return decorate
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@project_page()
+def version_list(request: HttpRequest, project: Project) -> HttpResponse:
+    """List a project's versions; make a draft."""
+    form = VersionForm(request.POST or None)
+    status = 200
+    if request.method == "POST":
+        status = 400
+        if form.is_valid():
+            try:
+                version = services.create_version(
+                    project=project,
+                    name=form.cleaned_data["name"],
+                    note=form.cleaned_data["note"],
+                    by=request.user,  # type: ignore[arg-type]
+                )
+                return redirect("version", version.pk)
+            except Refused as error:
+                form.add_error("name", str(error).removeprefix("name: "))
+    context = {
+        "project": project,
+        "section": "versions",
+        "versions": selectors.versions(project),
+        "form": form,
+    }
+    return render(request, "curation/versions.html", context, status=status)
+
+
+@require_safe
+@version_page()
+def version_detail(request: HttpRequest, version: DatasetVersion) -> HttpResponse:
+    """Show a version: what changed, its seal, its statistics, its files."""
+    project = version.project
+    job = selectors.latest_job(project, SEAL)
+    mine = job is not None and job.args.get("version") == version.pk
+    context: dict[str, Any] = {
+        "project": project,
+        "section": "versions",
+        "version": version,
+        "versions": selectors.versions(project),
+        "may_seal": may(request.user, project, Role.ADMIN),
+        "job": job if mine and job is not None and job.state in OPEN_JOB_STATES else None,
+        "failed": job if mine and job is not None and job.error else None,
+    }
+    context |= _sealed(version) if version.is_sealed else _draft(version)
+    return render(request, "curation/version.html", context)
+
+
+def _sealed(version: DatasetVersion) -> dict[str, Any]:
+    earlier = selectors.sealed_before(version)
+    after = selectors.row_hashes(version)
+    change = difference(selectors.row_hashes(earlier) if earlier else {}, after)
+    small = version.rows.count() <= CHECKED_AT_ONCE
+    return {
+        "statistics": version.statistics,
+        "exclusions": _exclusions(version.exclusions),
+        "hash_lines": _hash_lines(version.manifest_sha256),
+        "verified": small and seal_sha256(sealed_text(version)) == version.manifest_sha256,
+        "checked": small,
+        "earlier": earlier,
+        "change": change,
+        "changes": _changes(change, version, earlier),
+        "files": _files(version),
+    }
+
+
+def _draft(version: DatasetVersion) -> dict[str, Any]:
+    """What the version would be if it were sealed now."""
+    try:
+        plan = plan_version(version)
+    except UnknownSplit as error:
+        return {"problem": str(error), "rows": 0}
+    earlier = selectors.sealed_before(version)
+    counting = Counting()
+    for row in plan.observations():
+        counting.add(row.row, row.split)
+    after = {row.instance_id: row.sha256 for row in plan.observations()}
+    statistics = counting.result().as_dict()
+    statistics["comparison_sets"] = sum(row.part is Part.COMPARISON for row in plan.rows)
+    change = difference(selectors.row_hashes(earlier) if earlier else {}, after)
+    return {
+        "statistics": statistics,
+        "exclusions": _exclusions(plan.exclusions),
+        "rows": len(after),
+        "earlier": earlier,
+        "change": change,
+        "changes": _changes(change, version, earlier, plan),
+    }
+
+
+def _exclusions(counts: dict[str, int]) -> list[tuple[str, int]]:
+    return [(EXCLUSIONS.get(reason, reason), count) for reason, count in counts.items()]
+
+
+def _hash_lines(value: str) -> list[str]:
+    """Groups of four, four groups a line, so that two people can compare them aloud."""
+    groups = [value[i : i + 4] for i in range(0, len(value), 4)]
+    return [" ".join(groups[i : i + 4]) for i in range(0, len(groups), 4)]
+
+
+def _changes(
+    change: Difference, version: DatasetVersion, earlier: DatasetVersion | None, plan: Plan | None = None
+) -> list[dict[str, Any]]:
+    """The first changed rows with their text; removed ones as they stood before."""
+    wanted = [("removed", key) for key in change.removed]
+    wanted += [("changed", key) for key in change.changed] + [("added", key) for key in change.added]
+    wanted = wanted[:SHOWN_ROWS]
+    gone = [key for kind, key in wanted if kind == "removed"]
+    here = [key for kind, key in wanted if kind != "removed"]
+    rows = selectors.rows_of(earlier, gone) if earlier else {}
+    if plan is None:
+        rows |= selectors.rows_of(version, here)
+    else:
+        rows |= {row.instance_id: row.row for row in plan.observations() if row.instance_id in set(here)}
+    return [{"kind": kind, "id": key, "row": rows[key]} for kind, key in wanted if key in rows]
+
+
+def _files(version: DatasetVersion) -> list[dict[str, Any]]:
+    """Name, words and size of the files that were written; empty until somebody asks for them."""
+    folder = Path(settings.MEDIA_ROOT) / "exports" / f"{version.pk}-{version.manifest_sha256[:16]}"
+    try:
+        manifest = json.loads((folder / MANIFEST).read_text("utf-8"))
+    except (OSError, ValueError):
+        return []
+    return [
+        {"name": file["name"], "words": FILES.get(file["name"], "Sherlock JSON"), "bytes": file["bytes"]}
+        for file in manifest["files"]
+    ]
+
+
+@require_POST
+@version_page(Role.ADMIN)
+def version_seal(request: HttpRequest, version: DatasetVersion) -> HttpResponse:
+    """Queue the sealing of a draft."""
+    try:
+        services.request_seal(version=version, by=request.user)  # type: ignore[arg-type]
+    except Refused as error:
+        messages.error(request, f"Not sealed: {str(error).rstrip('.')}.")
+    else:
+        messages.success(request, f"{version.name} is being sealed.")
+    return redirect("version", version.pk)
+
+
+@require_safe
+@version_page()
+def version_download(request: HttpRequest, version: DatasetVersion) -> HttpResponseBase:
+    """Send all files as one archive."""
+    folder = _folder(request, version)
+    if folder is None:
+        return redirect("version", version.pk)
+    archive = tempfile.TemporaryFile()  # noqa: SIM115 - the response closes it when it is sent
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as zipped:
+        for path in sorted(folder.rglob("*")):
+            if path.is_file():
+                zipped.write(path, f"{version.project.slug}-{version.name}/{path.relative_to(folder)}")
+    archive.seek(0)
+    mark = "-rehearsal" if version.rehearsal else ""
+    name = f"{version.project.slug}-{version.name}{mark}.zip"
+    return FileResponse(archive, as_attachment=True, filename=name, content_type="application/zip")
+
+
+@require_safe
+@version_page()
+def version_file(request: HttpRequest, version: DatasetVersion, name: str) -> HttpResponseBase:
+    """Send one file of an export."""
+    folder = _folder(request, version)
+    if folder is None:
+        return redirect("version", version.pk)
+    known = {str(path.relative_to(folder)): path for path in folder.rglob("*") if path.is_file()}
+    if name not in known:
+        raise Http404("There is no such file in this version.")
+    return FileResponse(
+        known[name].open("rb"),
+        as_attachment=True,
+        filename=f"{version.name}-{Path(name).name}",
+        content_type="application/octet-stream",
+    )
+
+
+def _folder(request: HttpRequest, version: DatasetVersion) -> Path | None:
+    try:
+        return services.export_folder(version=version)
+    except Refused as error:
+        messages.error(request, f"Nothing to download: {error}.")
+        return None

@@ -1,0 +1,44 @@
+/**
+ * The review desk beyond what js/ui/staff.js does by attributes (A, R, S, J, K):
+ * keys 1 to 5 and pointing at a pair bring out its boxes; a form marked data-once is sent once; what was done
+ * (data-flash) is said for eight seconds.
+ */
+import { isTyping } from '../boxes/keyboard.js';
+
+const boxes = [...document.querySelectorAll('.stage .box[data-obs]')];
+const pairs = [...document.querySelectorAll('[data-pair]')];
+let pinned = null;
+
+function bringOut(number) {
+  for (const box of boxes) {
+    const mine = box.dataset.obs === number;
+    box.classList.toggle('box--on', number !== null && mine);
+    box.classList.toggle('box--away', number !== null && !mine);
+  }
+  for (const pair of pairs) pair.classList.toggle('pair--on', number !== null && pair.dataset.pair === number);
+}
+
+for (const [part, number] of [...pairs.map((p) => [p, p.dataset.pair]), ...boxes.map((b) => [b, b.dataset.obs])]) {
+  for (const type of ['pointerenter', 'focusin']) part.addEventListener(type, () => bringOut(number));
+  for (const type of ['pointerleave', 'focusout']) part.addEventListener(type, () => bringOut(pinned));
+}
+
+document.addEventListener('keydown', (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
+  if (document.querySelector('dialog[open]') || !/^[1-5]$/.test(event.key)) return;
+  pinned = pinned === event.key ? null : event.key;
+  bringOut(pinned);
+});
+
+for (const form of document.querySelectorAll('form[data-once]')) {
+  form.addEventListener('submit', (event) => {
+    if (form.dataset.sent) event.preventDefault();
+    form.dataset.sent = 'yes';
+  });
+}
+for (const flash of document.querySelectorAll('[data-flash]')) setTimeout(() => flash.remove(), 8000);
+
+// A page that comes back from the browser's history may be sent again.
+window.addEventListener('pageshow', () => {
+  for (const form of document.querySelectorAll('form[data-once]')) delete form.dataset.sent;
+});

@@ -1,0 +1,232 @@
+"""De-duplication and comparison rounds over real rows, with encoders that can be reasoned about."""
+
+import io
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image as Pillow
+
+from curation import services
+from curation.models import ComparisonRound, FeatureSet
+from curation.pipelines.comparison import build_comparison_round
+from curation.pipelines.deduplicate import deduplicate_images
+from curation.selectors import duplicate_groups
+from curation.services import DedupOptions, RoundOptions
+from hits.domain.states import AssignmentStatus, JobState
+from hits.models import Image, Job
+from hits.selectors.images import usable
+from hits.services import jobs
+from hits.services.duplicates import mark_duplicates
+from hits.services.errors import Refused
+from hits.services.images import import_image
+from tests.curation_site.fakes import Colours, Letters
+from tests.validation.factory import Work
+
+pytestmark = pytest.mark.django_db
+
+
+def brighter(image: Image) -> bytes:
+    """A near-duplicate: the same picture, a little brighter."""
+    with image.file.open("rb") as file:
+        picture = Pillow.open(file).convert("RGB").point(lambda value: min(255, value + 3))
+    buffer = io.BytesIO()
+    picture.save(buffer, "PNG")
+    return buffer.getvalue()
+
+
+def test_near_duplicates_are_marked_and_left_out_of_later_batches(work: Work) -> None:
+    images = [work.image(seed) for seed in range(4)]
+    twin, _ = import_image(project=work.project, name="twin.png", data=brighter(images[2]))
+    found = deduplicate_images(
+        project=work.project, options=DedupOptions(clusters=4, keep="first"), encoder=Colours()
+    )
+    assert found.groups == {images[2].pk: [twin.pk]}
+    assert (found.images, found.clusters, found.marked, found.kept) == (5, 4, 1, 4)
+    assert usable(work.project) == images
+    assert [(kept.pk, [m.pk for m in members]) for kept, members in duplicate_groups(work.project)] == [
+        (images[2].pk, [twin.pk])
+    ]
+
+
+def test_a_second_run_replaces_the_marks_and_makes_no_vector_anew(work: Work) -> None:
+    images = [work.image(seed) for seed in range(3)]
+    encoder = Colours()
+    first = deduplicate_images(project=work.project, options=DedupOptions(clusters=1), encoder=encoder)
+    assert first.marked == 2
+    second = deduplicate_images(project=work.project, options=DedupOptions(clusters=3), encoder=encoder)
+    assert second.marked == 0
+    assert usable(work.project) == images
+    assert encoder.pictures == 3
+    assert FeatureSet.objects.get().count == 3
+
+
+def test_the_kept_member_is_drawn_by_the_seed(work: Work) -> None:
+    for seed in range(6):
+        work.image(seed)
+    kept = {}
+    for seed in (0, 1, 2, 3, 0):
+        options = DedupOptions(clusters=1, seed=seed)
+        (keeper,) = deduplicate_images(project=work.project, options=options, encoder=Colours()).groups
+        assert kept.setdefault(seed, keeper) == keeper, "equal seeds, equal choice"
+    assert len(set(kept.values())) > 1
+
+
+def test_a_missing_file_is_named_and_nothing_is_marked(work: Work) -> None:
+    images = [work.image(seed) for seed in range(3)]
+    images[1].file.storage.delete(images[1].file.name)
+    with pytest.raises(Refused, match=r"photo-1\.png: its file is missing"):
+        deduplicate_images(project=work.project, options=DedupOptions(clusters=1), encoder=Colours())
+    assert not Image.objects.filter(duplicate_of__isnull=False).exists()
+    assert not FeatureSet.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({}, "clusters: give either"),
+        ({"clusters": 2, "fraction": 0.5}, "clusters: give either"),
+        ({"clusters": 0}, "too few"),
+        ({"fraction": 1.5}, "share: 1.5"),
+        ({"fraction": 0.5, "linkage": "ward"}, "linkage: 'ward'"),
+        ({"clusters": 9}, "from 2 images"),
+    ],
+)
+def test_bad_options_are_refused_before_anything_is_queued(
+    work: Work, options: dict[str, Any], said: str
+) -> None:
+    work.image(1)
+    work.image(2)
+    with pytest.raises(Refused, match=said):
+        services.request_deduplication(project=work.project, by=None, **options)
+    assert not Job.objects.exists()
+
+
+def test_groups_must_not_overlap_or_leave_the_project(work: Work, rehearsal: Any) -> None:
+    a, b, c = (work.image(seed) for seed in range(3))
+    foreign = Work(rehearsal).image(9)
+    for groups in ({a.pk: [b.pk], c.pk: [b.pk]}, {a.pk: [b.pk], b.pk: [c.pk]}, {a.pk: [foreign.pk]}):
+        with pytest.raises(Refused, match="groups"):
+            mark_duplicates(project=work.project, groups=groups)
+    assert not Image.objects.filter(duplicate_of__isnull=False).exists()
+
+
+def twelve_pairs(work: Work) -> None:
+    for seed in range(4):
+        work.observed(work.image(seed), worker=f"W{seed}", salt="abc"[: seed % 3 + 1] * (seed + 1))
+
+
+def test_a_round_keeps_sets_reasons_and_provenance(work: Work) -> None:
+    twelve_pairs(work)
+    work.observed(work.image(8), worker="LATE", status=AssignmentStatus.SUBMITTED)
+    options = RoundOptions(size=3, min_candidates=3, soft_share=1.0)
+    found = build_comparison_round(project=work.project, options=options, using=Letters())
+    assert (found.instances, found.inferences) == (12, 12)
+    assert found.sets.count() > 0
+    assert found.sets.count() + sum(found.skip_counts.values()) == 12
+    assert sorted(found.sets.values_list("rank", flat=True)) == list(range(1, found.sets.count() + 1))
+    picked: list[str] = []
+    for item in found.sets.select_related("observation"):
+        assert len(item.chosen) == len(set(item.chosen)) == 3
+        assert item.observation.instance_id not in item.chosen
+        assert item.scores["available"] >= 3
+        picked += item.chosen
+    assert len(picked) == len(set(picked)), "an inference is sampled once in a round"
+    assert found.options["min_candidates"] == 3
+    assert found.provenance["plausibility_encoder"] == "letters"
+    assert found.provenance["min_candidates"] == 3
+    assert found.provenance["numpy"] == np.__version__
+
+
+def test_the_paper_s_floor_leaves_too_few_and_says_so(work: Work) -> None:
+    twelve_pairs(work)
+    found = build_comparison_round(project=work.project, options=RoundOptions(), using=Letters())
+    assert found.sets.count() == 0
+    assert found.skip_counts == {"too_few_candidates": 12}
+    row = found.skipped["too_few_candidates"][0]
+    assert row["available"] < 20
+    with pytest.raises(Refused, match="this round has none"):
+        services.launch_comparison_batch(round=found, by=None)
+
+
+def test_equal_seeds_give_equal_rounds(work: Work) -> None:
+    twelve_pairs(work)
+    options = RoundOptions(size=3, min_candidates=3, seed=5)
+    rounds = [
+        build_comparison_round(project=work.project, options=options, using=Letters()) for _ in range(2)
+    ]
+    one, two = ([(s.observation_id, s.chosen, s.rank) for s in found.sets.all()] for found in rounds)
+    assert one == two
+    assert ComparisonRound.objects.count() == 2
+
+
+def test_a_split_without_pairs_is_refused(work: Work) -> None:
+    twelve_pairs(work)
+    with pytest.raises(Refused, match="in the split test"):
+        build_comparison_round(project=work.project, options=RoundOptions(split="test"), using=Letters())
+
+
+def test_launching_carries_the_region_and_no_clue(work: Work) -> None:
+    twelve_pairs(work)
+    options = RoundOptions(size=3, min_candidates=3, soft_share=1.0)
+    found = build_comparison_round(project=work.project, options=options, using=Letters())
+    batch, job = services.launch_comparison_batch(round=found, by=None, limit=1)
+    assert job.task == "hits.publish_batch"
+    (unit,) = batch.units.all()
+    best = found.sets.get(rank=1)
+    assert unit.key == unit.payload["set"] == str(best.pk)
+    assert unit.payload["clue"] is None
+    assert unit.payload["boxes"] == best.observation.boxes
+    assert [c["id"] for c in unit.payload["candidates"]] == best.chosen
+    author = best.observation.submission.attempt.worker
+    assert list(unit.excluded_workers.all()) == [author]
+
+
+def test_the_jobs_run_and_say_what_they_found(work: Work, monkeypatch: pytest.MonkeyPatch) -> None:
+    from curation import tasks
+    from curation.pipelines import comparison, deduplicate
+
+    monkeypatch.setattr(deduplicate, "image_vectors", lambda name: Colours())
+    monkeypatch.setattr(comparison, "encoders", lambda name: Letters())
+    twelve_pairs(work)
+    job = services.request_deduplication(project=work.project, by=None, fraction=0.5)
+    tasks.deduplicate_images(job.pk)
+    job.refresh_from_db()
+    assert job.state == JobState.DONE
+    assert (job.result["images"], job.result["clusters"], job.result["marked"]) == (4, 2, 2)
+    assert (job.done, job.total) == (4, 4)
+    options = RoundOptions(size=3, min_candidates=3)
+    job = services.request_comparison_round(project=work.project, by=None, options=options)
+    tasks.build_comparison_round(job.pk)
+    job.refresh_from_db()
+    assert job.state == JobState.DONE
+    assert job.result["round"] == ComparisonRound.objects.get().pk
+    version = services.create_version(project=work.project, name="v1", by=None)
+    job = services.request_seal(version=version, by=None)
+    tasks.seal(job.pk)
+    job.refresh_from_db()
+    version.refresh_from_db()
+    assert job.state == JobState.DONE
+    assert job.result["seal"] == version.manifest_sha256
+    assert (services.export_folder(version=version) / "manifest.json").exists()
+
+
+def test_a_cancelled_job_marks_nothing(work: Work, monkeypatch: pytest.MonkeyPatch) -> None:
+    from curation import tasks
+    from curation.pipelines import deduplicate
+
+    class Interrupted(Colours):
+        def encode(self, pictures: Any) -> Any:
+            Job.objects.update(cancel_requested=True)
+            return super().encode(pictures)
+
+    monkeypatch.setattr(deduplicate, "image_vectors", lambda name: Interrupted())
+    for seed in range(3):
+        work.image(seed)
+    job = services.request_deduplication(project=work.project, by=None, clusters=1)
+    tasks.deduplicate_images(job.pk)
+    job.refresh_from_db()
+    assert job.state == JobState.CANCELLED
+    assert not Image.objects.filter(duplicate_of__isnull=False).exists()
+    with pytest.raises(jobs.Conflict):
+        jobs.cancel(job=job)

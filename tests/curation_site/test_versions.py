@@ -1,0 +1,343 @@
+"""Sealing, exporting and reading back: what is in, what is out, and that nothing can be changed unnoticed."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.db import DatabaseError, connection, transaction
+
+from curation import services
+from curation.evaluation.comparison import parse_comparison_key, score_comparison
+from curation.models import ComparisonRound, DatasetVersion, VersionImage, VersionRow
+from curation.selectors import newest_judged_round
+from curation.versions.export_sherlock import ExportRefused, export_version
+from curation.versions.read import BrokenExport, read_version
+from hits.domain.states import AssignmentStatus
+from hits.models import Hit, Image, Observation, Project
+from hits.models.base import AppendOnlyError
+from hits.services.errors import Refused
+from tests.validation.factory import Work, ratings
+
+pytestmark = pytest.mark.django_db
+
+
+def sealed(project: Project, name: str = "v1.0") -> DatasetVersion:
+    version = services.create_version(project=project, name=name, by=None)
+    return services.seal_version(version=version, by=None)
+
+
+def rated_round(work: Work, pairs: list[Observation], *, judges: int = 2) -> ComparisonRound:
+    """Store a round of one set (gold: the first pair; candidates: the others) and have it judged."""
+    built = services.BuiltRound(
+        encoder="made up",
+        provenance={"code": "test"},
+        instances=len(pairs),
+        inferences=len(pairs),
+        sets=[services.BuiltSet(pairs[0].pk, [p.instance_id for p in pairs[1:]], 1, {"available": 30})],
+        skipped={},
+    )
+    found = services.store_round(project=work.project, options=services.RoundOptions(), built=built)
+    batch, _ = services.launch_comparison_batch(round=found, by=None)
+    work.publish(batch)
+    hit = Hit.objects.get(unit__batch=batch)
+    for number in range(judges):
+        work.answered(hit, f"JUDGE{number}", ratings(hit, 1 + number, 3, 2))
+    return found
+
+
+def test_a_version_holds_approved_pairs_only_and_says_what_it_leaves_out(work: Work) -> None:
+    kept = work.observed(work.image(1), worker="W1", count=4)
+    work.observed(work.image(2), status=AssignmentStatus.SUBMITTED)
+    work.observed(work.image(3), status=AssignmentStatus.REJECTED)
+    work.observed(work.image(4), confirmed=False)
+    gone = work.image(5)
+    work.observed(gone)
+    Image.objects.filter(pk=gone.pk).update(withdrawn_at=work.clock)
+    version = sealed(work.project)
+    ids = set(VersionRow.objects.filter(version=version).values_list("instance_id", flat=True))
+    assert ids == {pair.instance_id for pair in kept}
+    assert version.exclusions == {"image_taken_down": 3}
+    assert version.statistics["pairs"] == 4
+    assert version.statistics["images"] == 1
+    assert version.statistics["annotators"] == 1
+
+
+def test_export_reads_back_to_the_same_pairs(work: Work, tmp_path: Path, settings: Any) -> None:
+    image = work.image(1, source_url="https://photos.example/a.png", split="validation")
+    pairs = [*work.observed(image, worker="W1"), *work.observed(work.image(2), worker="W2")]
+    version = sealed(work.project)
+    written = export_version(version, tmp_path / "out")
+    assert {file.name for file in written.files} == {
+        "sherlock_val.json",
+        "sherlock.json",
+        "annotators.jsonl",
+        "statistics.json",
+        "seal.jsonl",
+    }
+    found = read_version(tmp_path / "out")
+    assert (found.name, found.project, found.rehearsal) == ("v1.0", "street-scenes", False)
+    by_id = {record.instance_id: record for record in found.records}
+    assert set(by_id) == {pair.instance_id for pair in pairs}
+    record = by_id[pairs[0].instance_id]
+    assert record.image.url == "https://photos.example/a.png"
+    assert (record.image.width, record.image.height) == (64, 48)
+    assert record.clue == pairs[0].clue
+    assert record.inference == pairs[0].inference
+    assert record.confidence == float(pairs[0].confidence)
+    assert [(b.left, b.top, b.width, b.height) for b in record.bboxes] == [
+        (b["left"], b["top"], b["width"], b["height"]) for b in pairs[0].boxes
+    ]
+    assert record.split_idx is None
+    assert found.images["https://photos.example/a.png"] == image.sha256
+    assert found.statistics == version.statistics
+
+
+def test_records_have_the_published_fields_and_no_worker(work: Work, tmp_path: Path) -> None:
+    work.observed(work.image(), worker="A2EXAMPLEWORKER", salt="x")
+    export_version(sealed(work.project), tmp_path / "out")
+    (record, *_) = json.loads((tmp_path / "out" / "sherlock.json").read_text())
+    assert set(record) == {"inputs", "targets", "instance_id", "split_idx"}
+    assert set(record["inputs"]) == {"image", "bboxes", "clue", "confidence", "obs_idx"}
+    assert set(record["inputs"]["image"]) == {"url", "width", "height"}
+    assert isinstance(record["inputs"]["confidence"], float)
+    everything = b"".join(p.read_bytes() for p in (tmp_path / "out").rglob("*") if p.is_file())
+    assert b"A2EXAMPLEWORKER" not in everything
+    workers = [json.loads(line) for line in (tmp_path / "out" / "annotators.jsonl").read_text().splitlines()]
+    assert len({line["worker"] for line in workers}) == 1
+    assert len(workers[0]["worker"]) == 32
+
+
+def test_files_are_the_same_bytes_each_time(work: Work, tmp_path: Path) -> None:
+    work.observed(work.image())
+    version = sealed(work.project)
+    one = export_version(version, tmp_path / "one")
+    two = export_version(version, tmp_path / "two")
+    assert one.files == two.files
+    seal = next(file for file in one.files if file.name == "seal.jsonl")
+    assert seal.sha256 == version.manifest_sha256
+    assert export_version(version, tmp_path / "one").files == one.files, "the same export again is no error"
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "said"),
+    [
+        ("sherlock.json", "hours ago", "days ago", r"sherlock\.json: row \d+ \([0-9a-f]{32}\) was changed"),
+        ("seal.jsonl", '"split":""', '"split":"x"', "seal.jsonl: its sha256"),
+        ("annotators.jsonl", '"worker":"', '"worker":"0', r"annotators\.jsonl: line 1 "),
+        ("statistics.json", '"pairs": 3', '"pairs": 4', "statistics.json: was changed"),
+        ("manifest.json", '"rehearsal": false', '"rehearsal": true', "manifest.json: rehearsal"),
+    ],
+)
+def test_a_changed_file_is_named(
+    work: Work, tmp_path: Path, file: str, old: str, new: str, said: str
+) -> None:
+    work.observed(work.image())
+    export_version(sealed(work.project), tmp_path / "out")
+    path = tmp_path / "out" / file
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new, 1))
+    with pytest.raises(BrokenExport, match=said):
+        read_version(tmp_path / "out")
+
+
+def test_missing_rows_and_files_are_named(work: Work, tmp_path: Path) -> None:
+    work.observed(work.image())
+    export_version(sealed(work.project), tmp_path / "out")
+    path = tmp_path / "out" / "sherlock.json"
+    records = json.loads(path.read_text())
+    path.write_text(json.dumps(records[1:]))
+    with pytest.raises(
+        BrokenExport, match=f"row {records[0]['instance_id']} stands in the seal but in no file"
+    ):
+        read_version(tmp_path / "out")
+    path.unlink()
+    with pytest.raises(BrokenExport, match=r"sherlock\.json: cannot be read"):
+        read_version(tmp_path / "out")
+
+
+def test_images_are_checked_where_they_are_at_hand(work: Work, tmp_path: Path, settings: Any) -> None:
+    image = work.image()
+    work.observed(image)
+    export_version(sealed(work.project), tmp_path / "out")
+    media = Path(settings.MEDIA_ROOT)
+    read_version(tmp_path / "out", images=media)
+    (media / image.file.name).write_bytes(b"other")
+    with pytest.raises(BrokenExport, match="is another image"):
+        read_version(tmp_path / "out", images=media)
+
+
+def test_a_failed_export_leaves_nothing(work: Work, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    work.observed(work.image())
+    version = sealed(work.project)
+
+    def broken(_: object) -> None:
+        raise OSError("no space left on device")
+
+    monkeypatch.setattr("curation.versions.export_sherlock.sealed_text", broken)
+    with pytest.raises(OSError, match="no space"):
+        export_version(version, tmp_path / "out")
+    assert list(tmp_path.glob("*out*")) == []
+    assert list(tmp_path.glob(".*out*")) == []
+
+
+def test_a_folder_with_other_things_is_refused(work: Work, tmp_path: Path) -> None:
+    work.observed(work.image())
+    version = sealed(work.project)
+    (tmp_path / "notes.txt").write_text("mine")
+    with pytest.raises(ExportRefused, match="is not empty"):
+        export_version(version, tmp_path)
+    assert (tmp_path / "notes.txt").read_text() == "mine"
+
+
+def test_a_rehearsal_is_marked_and_never_real(rehearsal: Project, tmp_path: Path) -> None:
+    work = Work(rehearsal)
+    work.observed(work.image())
+    version = sealed(rehearsal)
+    with pytest.raises(ExportRefused, match="never be released as real"):
+        export_version(version, tmp_path / "real", real=True)
+    assert not (tmp_path / "real").exists()
+    export_version(version, tmp_path / "out")
+    assert json.loads((tmp_path / "out" / "manifest.json").read_text())["rehearsal"] is True
+    assert (tmp_path / "out" / "REHEARSAL.txt").exists()
+    assert read_version(tmp_path / "out").rehearsal is True
+
+
+def test_simulated_answers_never_reach_a_real_version(rehearsal: Project) -> None:
+    work = Work(rehearsal)
+    work.observed(work.image())
+    image = work.image(2)
+    batch_image = work.observed(image, worker="W2")
+    assert batch_image
+    from tests.support.answers import observations
+
+    hit = Hit.objects.filter(unit__images=image).get()
+    Hit.objects.filter(pk=hit.pk).update(max_assignments=2)
+    work.answered(hit, "ROBOT", observations(salt="robot"), simulated=True)
+    # A project that lost its mark by hand: the version still leaves simulated answers out.
+    version = services.create_version(project=rehearsal, name="v1", by=None)
+    DatasetVersion.objects.filter(pk=version.pk).update(rehearsal=False)
+    version = services.seal_version(version=version, by=None)
+    assert version.exclusions == {"simulated": 3}
+    assert version.statistics["pairs"] == 6
+
+
+def test_comparison_part_is_scored_by_the_official_measure(work: Work, tmp_path: Path) -> None:
+    pairs = [*work.observed(work.image(1), worker="W1"), *work.observed(work.image(2), worker="W2")]
+    found = rated_round(work, pairs)
+    assert newest_judged_round(work.project) == found
+    version = sealed(work.project)
+    assert version.statistics["comparison_sets"] == 1
+    assert version.statistics["judgments"] == 10
+    export_version(version, tmp_path / "out")
+    read = read_version(tmp_path / "out")
+    assert read.answer_key is not None
+    key = parse_comparison_key(read.answer_key)
+    (instance,) = key.instances
+    assert instance.instance == pairs[0].instance_id
+    assert instance.first.tolist() == [1.0, 3.0, 2.0, 1.0, 3.0]
+    assert instance.second.tolist() == [2.0, 3.0, 2.0, 2.0, 3.0]
+    ids = json.loads((tmp_path / "out/comparison/instance_ids.json").read_text())
+    instances = json.loads((tmp_path / "out/comparison/instances.json").read_text())
+    assert sorted(row["test_id"] for row in instances) == ids == sorted(key.test_ids)
+    assert "annot1" not in instances[0]
+    assert score_comparison(dict.fromkeys(ids, 0.0), key).images == 1
+
+
+def test_an_unfinished_round_stays_out(work: Work) -> None:
+    pairs = [*work.observed(work.image(1)), *work.observed(work.image(2))]
+    rated_round(work, pairs, judges=1)
+    assert newest_judged_round(work.project) is None
+    assert sealed(work.project).statistics["comparison_sets"] == 0
+
+
+def test_a_set_that_lost_a_pair_stays_out(work: Work) -> None:
+    first, second = work.image(1), work.image(2)
+    pairs = [*work.observed(first), *work.observed(second)]
+    rated_round(work, pairs)
+    Image.objects.filter(pk=second.pk).update(withdrawn_at=work.clock)
+    version = sealed(work.project)
+    assert version.exclusions == {"image_taken_down": 3, "comparison_set_lost_a_pair": 1}
+    assert version.statistics["comparison_sets"] == 0
+
+
+def test_sealing_again_changes_nothing_and_later_work_waits_for_the_next_version(work: Work) -> None:
+    work.observed(work.image(1))
+    version = sealed(work.project)
+    hash_then = version.manifest_sha256
+    work.observed(work.image(2))
+    again = services.seal_version(version=version, by=None)
+    assert again.manifest_sha256 == hash_then
+    assert VersionRow.objects.filter(version=version).count() == 3
+    assert VersionRow.objects.filter(version=sealed(work.project, "v1.1")).count() == 6
+
+
+def test_nothing_to_seal_and_a_changed_image_are_refused(work: Work, settings: Any) -> None:
+    version = services.create_version(project=work.project, name="v1", by=None)
+    with pytest.raises(Refused, match="nothing is approved yet"):
+        services.seal_version(version=version, by=None)
+    image = work.image()
+    work.observed(image)
+    (Path(settings.MEDIA_ROOT) / image.file.name).write_bytes(b"drifted")
+    with pytest.raises(Refused, match=r"photo-0\.png: its file was changed"):
+        services.seal_version(version=version, by=None)
+    version.refresh_from_db()
+    assert not version.is_sealed
+    assert not VersionRow.objects.exists()
+
+
+@pytest.mark.parametrize("name", ["", "v 1", "../x", "-1", "x" * 41])
+def test_names_are_plain(project: Project, name: str) -> None:
+    with pytest.raises(Refused, match="name"):
+        services.create_version(project=project, name=name, by=None)
+
+
+def test_names_are_taken_once(project: Project) -> None:
+    services.create_version(project=project, name="v1", by=None)
+    with pytest.raises(Refused, match="there is a version v1 already"):
+        services.create_version(project=project, name="v1", by=None)
+
+
+def test_rows_are_append_only_in_python(work: Work) -> None:
+    work.observed(work.image())
+    version = sealed(work.project)
+    row = VersionRow.objects.filter(version=version).first()
+    assert row is not None
+    with pytest.raises(AppendOnlyError):
+        row.save()
+    with pytest.raises(AppendOnlyError):
+        VersionRow.objects.filter(version=version).update(split="x")
+    with pytest.raises(AppendOnlyError):
+        VersionImage.objects.filter(version=version).delete()
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE curation_versionrow SET sha256 = 'x'",
+        "DELETE FROM curation_versionrow",
+        "UPDATE curation_versionimage SET sha256 = 'x'",
+        "UPDATE curation_datasetversion SET name = 'v9'",
+        "UPDATE curation_datasetversion SET state = 'draft'",
+        "DELETE FROM curation_datasetversion",
+        "INSERT INTO curation_versionrow (version_id, part, instance_id, split, row, sha256, workers) "
+        "SELECT version_id, part, 'late', split, row, sha256, workers FROM curation_versionrow LIMIT 1",
+        "INSERT INTO curation_versionimage (version_id, url, sha256, facts) "
+        "SELECT version_id, 'late', sha256, facts FROM curation_versionimage LIMIT 1",
+    ],
+)
+def test_triggers_hold_a_seal_against_raw_sql(work: Work, statement: str) -> None:
+    work.observed(work.image())
+    sealed(work.project)
+    with pytest.raises(DatabaseError), transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(statement)
+
+
+def test_a_round_is_launched_once(work: Work) -> None:
+    pairs = [*work.observed(work.image(1)), *work.observed(work.image(2))]
+    found = rated_round(work, pairs, judges=0)
+    with pytest.raises(Refused, match="launched already"):
+        services.launch_comparison_batch(round=found, by=None)
+    assert found.batch is not None
+    assert found.batch.provenance["options"]["min_candidates"] == 20

@@ -1,0 +1,36 @@
+"""The web process loads no model library: what pages import, imports none."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+HEAVY = ("torch", "transformers", "sentence_transformers", "sklearn", "numba", "scipy")
+PROGRAM = """
+import json, sys, django
+django.setup()
+import importlib
+for name in sys.argv[1:]:
+    importlib.import_module(name)
+print(json.dumps([name for name in {heavy!r} if name in sys.modules]))
+"""
+
+
+@pytest.mark.parametrize(
+    "module",
+    ["curation.services", "curation.tasks", "curation.urls", "curation.selectors", "validation.urls"],
+)
+def test_no_model_library_is_loaded(module: str) -> None:
+    environment = os.environ | {"DJANGO_SETTINGS_MODULE": "annotation_site.settings"}
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM.format(heavy=HEAVY), module],
+        capture_output=True,
+        text=True,
+        env=environment,
+        check=False,
+        timeout=60,
+    )
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout.splitlines()[-1]) == []

@@ -1,0 +1,405 @@
+"""What the console's pages do: launch, review, pay, look after jobs and people."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+from django.utils import timezone
+
+from hits import tasks
+from hits.domain.states import AssignmentStatus, BatchState, CallState, JobState, Match
+from hits.models import Assignment, Batch, Decision, Heartbeat, Hit, Image, Job, OutgoingCall, Project
+from hits.mturk.boto import BotoMarketplace, marketplace
+from hits.mturk.port import Failure, MarketplaceError
+from hits.payments import ledger
+from hits.payments.summary import batch_money
+from hits.services.launch import Terms
+from tests.support import market
+from tests.support.answers import observations
+from tests.support.loop import collected, launched, published
+from tests.support.pictures import picture
+
+pytestmark = pytest.mark.django_db(transaction=True)
+MakeImage = Callable[..., Image]
+
+
+@pytest.fixture
+def desk(client: Client, researcher: User) -> Client:
+    """Return a browser that a researcher of the project signed in to."""
+    client.force_login(researcher)
+    return client
+
+
+@pytest.fixture
+def waiting(project: Project, make_image: MakeImage) -> Callable[..., list[Assignment]]:
+    """Return a function that makes a live batch with submissions that wait for a decision."""
+
+    def make(count: int = 1, *, pairs: int = 3, **more: Any) -> list[Assignment]:
+        market.fund()
+        batch = published(project, [make_image(seed) for seed in range(count)], **more)
+        worker = market.market_worker(f"worker-{batch.pk}")
+        for hit in Hit.objects.filter(unit__batch=batch):
+            market.work(hit, worker, observations(pairs, salt=str(hit.pk)))
+        return collected(batch)
+
+    return make
+
+
+def words(reply: Any) -> str:
+    """The page's text with white space folded."""
+    return " ".join(reply.content.decode().split())
+
+
+# --- launch
+
+
+def test_launching_takes_two_steps_and_the_first_spends_nothing(
+    desk: Client, project: Project, make_image: MakeImage
+) -> None:
+    market.fund(10_000)
+    for seed in range(3):
+        make_image(seed)
+    url = reverse("batch-new", args=[project.slug])
+    form = {"name": "Kitchens", "reward": "1.10", "bonus": "0.15", "assignments": "2", "which": "first"}
+    form |= {"first": "2", "step": "estimate"}
+    page = words(desk.post(url, form))
+    assert not Batch.objects.exists()
+    assert "Launch 2 tasks, hold $4.40" in page
+    assert "5.60" in page  # the most it can cost: 4 × (1.10 + 2 × 0.15)
+    assert "$1.80 under the target" in page
+    assert "$1.25" in page
+    reply = desk.post(url, form | {"step": "launch"})
+    batch = Batch.objects.get()
+    assert reply.headers["Location"] == reverse("batch-detail", args=[batch.pk])
+    assert (batch.name, batch.units.count(), batch.assignments_per_hit) == ("Kitchens", 2, 2)
+    assert Job.objects.get().state == JobState.QUEUED
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"reward": "1.105"}, "Use whole cents, such as 0.46."),
+        ({"reward": "0"}, "Pay at least one cent."),
+        ({"reward": "2000"}, "check the decimal point"),
+        ({"first": "9"}, "There are 1 photos"),
+        ({"assignments": "10"}, "less than or equal to 9"),
+        ({"name": ""}, "This field is required."),
+    ],
+)
+def test_a_slip_in_the_launch_form_is_named_and_nothing_is_launched(
+    desk: Client, project: Project, make_image: MakeImage, change: dict[str, str], message: str
+) -> None:
+    make_image(1)
+    form = {"name": "K", "reward": "1.10", "bonus": "0", "assignments": "1", "which": "first", "first": "1"}
+    reply = desk.post(reverse("batch-new", args=[project.slug]), form | change | {"step": "launch"})
+    assert reply.status_code == 400
+    assert message in words(reply)
+    assert not Batch.objects.exists()
+
+
+def test_a_photo_is_offered_once_a_kind(desk: Client, project: Project, make_image: MakeImage) -> None:
+    launched(project, [make_image(1)])
+    page = words(desk.get(reverse("batch-new", args=[project.slug])))
+    assert "Every photo is in a batch of this kind already" in page
+
+
+def test_too_little_money_is_said_before_launching(
+    desk: Client, project: Project, make_image: MakeImage
+) -> None:
+    market.fund(100)
+    make_image(1)
+    form = {"name": "K", "reward": "1.10", "bonus": "0", "assignments": "1", "which": "all", "first": "1"}
+    page = words(desk.post(reverse("batch-new", args=[project.slug]), form | {"step": "estimate"}))
+    assert "$0.10 too little" in page
+
+
+# --- the batch's page
+
+
+def test_the_money_table_adds_up(desk: Client, waiting: Any) -> None:
+    rows = waiting(3, pairs=5)
+    batch = rows[0].hit.unit.batch
+    desk.post(reverse("decide", args=[rows[0].pk]), {"verdict": "approve"})
+    desk.post(reverse("decide", args=[rows[1].pk]), {"verdict": "reject", "feedback": "No box fits."})
+    money = batch_money(batch)
+    assert (money.reward, money.bonus, money.held, money.released) == (110, 30, 110, 110)
+    assert money.spent + money.held + money.left == money.budget == batch.estimate_cents
+    page = words(desk.get(reverse("batch-detail", args=[batch.pk])))
+    assert '<tr class="sum"><td>Spent</td><td class="n"></td><td class="n">1.40</td></tr>' in page
+
+
+def test_publishing_that_stopped_says_why_and_can_be_resumed(
+    desk: Client, project: Project, make_image: MakeImage
+) -> None:
+    batch = launched(project, [make_image(1)])
+    tasks.publish_batch(Job.objects.get().pk)
+    page = words(desk.get(reverse("batch-detail", args=[batch.pk])))
+    assert "Publishing stopped with 1 of 1 tasks missing" in page
+    assert "Add funds to the account first" in page
+    market.fund()
+    desk.post(reverse("batch-publish", args=[batch.pk]))
+    tasks.publish_batch(Job.objects.order_by("-pk")[0].pk)
+    batch.refresh_from_db()
+    assert batch.state == BatchState.LIVE
+    assert "Publishing stopped" not in words(desk.get(reverse("batch-detail", args=[batch.pk])))
+
+
+def test_a_second_check_is_refused_while_one_is_under_way(desk: Client, waiting: Any) -> None:
+    batch = waiting()[0].hit.unit.batch
+    Job.objects.all().delete()
+    url = reverse("batch-sync", args=[batch.pk])
+    desk.post(url)
+    assert "under way already" in words(desk.post(url, follow=True))
+    assert Job.objects.count() == 1
+
+
+def test_checking_brings_in_what_was_submitted(desk: Client, project: Project, make_image: MakeImage) -> None:
+    market.fund()
+    batch = published(project, [make_image(1)])
+    market.work(Hit.objects.get(), market.market_worker())
+    desk.post(reverse("batch-sync", args=[batch.pk]))
+    tasks.sync_batch(Job.objects.order_by("-pk")[0].pk)
+    assert Assignment.objects.get().match == Match.MATCHED
+    assert Job.objects.order_by("-pk")[0].result == {"new": 1, "unmatched": 0}
+
+
+def test_what_the_marketplace_shows_and_we_do_not_know_is_listed_and_cannot_be_approved(
+    desk: Client, project: Project, make_image: MakeImage
+) -> None:
+    market.fund()
+    batch = published(project, [make_image(1)])
+    worker = market.market_worker()
+    task = market.accept(Hit.objects.get(), worker)
+    from tests.support.loop import page_key, store
+
+    submission = store(page_key(task.hit, task.slot.assignment_id, worker.worker_id), observations())
+    market.hand_over(task, submission, submission_id="made up")
+    (row,) = collected(batch)
+    assert "Submitted, but not known to our pages" in words(
+        desk.get(reverse("batch-detail", args=[batch.pk]))
+    )
+    assert "Approve" not in words(desk.get(reverse("assignment-detail", args=[row.pk]))).split("<aside", 1)[1]
+    desk.post(reverse("decide", args=[row.pk]), {"verdict": "approve"})
+    assert not Decision.objects.exists()
+
+
+def test_closing_stops_the_offer_and_ends_when_all_is_decided(desk: Client, waiting: Any) -> None:
+    (row,) = waiting(1, terms=Terms(assignments_per_hit=2))
+    batch = row.hit.unit.batch
+    desk.post(reverse("batch-close", args=[batch.pk]))
+    job = Job.objects.order_by("-pk")[0]
+    tasks.close_batch(job.pk)
+    batch.refresh_from_db()
+    assert batch.state == BatchState.CLOSING  # one submission still waits
+    assert marketplace().get_hit(row.hit.hit_id).expires_at <= timezone.now()
+    desk.post(reverse("decide", args=[row.pk]), {"verdict": "approve"})
+    tasks.sync_live_batches()
+    batch.refresh_from_db()
+    assert batch.state == BatchState.CLOSED
+
+
+# --- review and pay
+
+
+def test_approving_pays_and_goes_on_to_the_next(desk: Client, waiting: Any) -> None:
+    first, second, third = waiting(3, pairs=4)
+    reply = desk.post(reverse("decide", args=[first.pk]), {"verdict": "approve", "scope": "batch"})
+    batch = first.hit.unit.batch
+    assert reply.headers["Location"] == f"{reverse('batch-review', args=[batch.pk])}?at={second.pk}"
+    first.refresh_from_db()
+    assert first.status == AssignmentStatus.APPROVED
+    assert ledger.totals(batch=batch).spent == 125
+    page = words(desk.get(reply.headers["Location"]))
+    assert f"Submission {first.pk} approved, $1.25 paid." in page
+    assert "2 submissions wait for you" in page
+    desk.post(reverse("decide", args=[third.pk]), {"verdict": "approve", "scope": "project"})
+    reply = desk.post(reverse("decide", args=[second.pk]), {"verdict": "approve", "scope": "project"})
+    assert reply.headers["Location"] == reverse("project-review", args=[batch.project.slug])
+    assert "Nothing waits for you" in words(desk.get(reply.headers["Location"]))
+
+
+def test_a_rejection_without_a_reason_decides_nothing(desk: Client, waiting: Any) -> None:
+    (row,) = waiting()
+    reply = desk.post(reverse("decide", args=[row.pk]), {"verdict": "reject", "feedback": "  "}, follow=True)
+    assert "say why" in words(reply)
+    assert not Decision.objects.exists()
+
+
+def test_a_payment_that_fails_stays_written_down_and_is_repeated(
+    desk: Client, waiting: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (row,) = waiting(pairs=4)
+
+    def refuse(*args: Any, **kwargs: Any) -> None:
+        raise MarketplaceError(Failure.NO_FUNDS, "the account is empty")
+
+    monkeypatch.setattr(BotoMarketplace, "send_bonus", refuse)
+    page = words(
+        desk.post(reverse("decide", args=[row.pk]), {"verdict": "approve", "scope": "batch"}, follow=True)
+    )
+    assert "carrying it out is outstanding" in page
+    batch = row.hit.unit.batch
+    assert "Payments that the marketplace refused" in words(
+        desk.get(reverse("batch-detail", args=[batch.pk]))
+    )
+    monkeypatch.undo()
+    desk.post(reverse("pay-again", args=[row.pk]))
+    assert set(OutgoingCall.objects.values_list("state", flat=True)) == {CallState.DONE}
+    assert ledger.totals(batch=batch).bonus == 15
+
+
+def test_approving_all_covers_what_was_seen_and_not_more(desk: Client, waiting: Any) -> None:
+    rows = waiting(3)
+    batch = rows[0].hit.unit.batch
+    page = words(desk.get(reverse("batch-detail", args=[batch.pk])))
+    assert "Approve and pay $3.30" in page
+    desk.post(reverse("batch-approve-all", args=[batch.pk]), {"last": rows[1].pk})
+    assert Assignment.objects.filter(status=AssignmentStatus.APPROVED).count() == 2
+
+
+def test_many_approvals_go_to_a_worker_process(
+    desk: Client, waiting: Any, researcher: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hits.views.batches.AT_ONCE", 1)
+    rows = waiting(2)
+    batch = rows[0].hit.unit.batch
+    desk.post(reverse("batch-approve-all", args=[batch.pk]), {"last": rows[1].pk})
+    job = Job.objects.order_by("-pk")[0]
+    assert not Decision.objects.exists()
+    tasks.approve_waiting(job.pk)
+    job.refresh_from_db()
+    assert job.result == {"approved": 2, "outstanding": 0}
+    assert set(Decision.objects.values_list("decided_by", flat=True)) == {researcher.pk}
+
+
+def test_the_desk_shows_boxes_checks_and_sums(desk: Client, waiting: Any) -> None:
+    (row,) = waiting(pairs=4)
+    page = words(desk.get(reverse("batch-review", args=[row.hit.unit.batch_id])))
+    assert page.count('class="box obs') == 4
+    assert "Each pair has its own box" in page
+    assert "Bonus, 1 complete pair" in page
+    assert "$1.25" in page
+    assert "Bonus not taken." in page
+    assert row.worker.worker_id not in page, "a worker is shown by a short id"
+
+
+# --- photos
+
+
+def test_each_bad_file_is_named_and_good_ones_are_kept(desk: Client, project: Project) -> None:
+    files = [
+        SimpleUploadedFile("fine.png", picture(seed=1)),
+        SimpleUploadedFile("broken.jpg", b"no picture"),
+        SimpleUploadedFile("wrong.jpg", picture(seed=2)),
+    ]
+    reply = desk.post(reverse("project-images", args=[project.slug]), {"files": files})
+    assert reply.status_code == 400
+    page = words(reply)
+    assert "2 files could not be used" in page
+    assert "broken.jpg: is broken" in page
+    assert "wrong.jpg: is really PNG" in page
+    assert list(project.images.values_list("name", flat=True)) == ["fine.png"]
+
+
+# --- jobs, people, the frame
+
+
+def test_a_job_is_followed_and_stopped(desk: Client, project: Project, make_image: MakeImage) -> None:
+    launched(project, [make_image(1)])
+    job = Job.objects.get()
+    facts = desk.get(reverse("api-job", args=[job.pk])).json()
+    assert (facts["state"], facts["over"]) == ("queued", False)
+    desk.post(reverse("job-cancel", args=[job.pk]))
+    facts = desk.get(reverse("api-job", args=[job.pk])).json()
+    assert (facts["state"], facts["over"]) == ("cancelled", True)
+
+
+def test_no_worker_process_is_said_only_while_work_waits(
+    desk: Client, project: Project, make_image: MakeImage
+) -> None:
+    url = reverse("project-batches", args=[project.slug])
+    assert "No worker process" not in words(desk.get(url))
+    launched(project, [make_image(1)])
+    assert "No worker process is running" in words(desk.get(url))
+    Heartbeat.objects.create(name="worker", at=timezone.now())
+    assert "No worker process" not in words(desk.get(url))
+    Heartbeat.objects.update(at=timezone.now() - timezone.timedelta(seconds=61))
+    assert "No worker process is running" in words(desk.get(url))
+
+
+def test_the_last_admin_stays(client: Client, project: Project, admin: User) -> None:
+    client.force_login(admin)
+    url = reverse("member-role", args=[project.slug, admin.pk])
+    assert "at least one admin" in words(client.post(url, {"role": "researcher"}, follow=True))
+    assert project.memberships.get(user=admin).role == "admin"
+
+
+def test_an_unknown_member_is_named(client: Client, project: Project, admin: User) -> None:
+    client.force_login(admin)
+    reply = client.post(reverse("member-add", args=[project.slug]), {"username": "nobody", "role": "admin"})
+    assert reply.status_code == 400
+    assert "There is no account called nobody." in words(reply)
+
+
+def test_a_rehearsal_says_so(client: Client, rehearsal: Project, admin: User) -> None:
+    client.force_login(admin)
+    assert ">Rehearsal</span>" in words(client.get(reverse("project-people", args=[rehearsal.slug])))
+
+
+def test_pages_hold_no_inline_script_or_style(desk: Client, waiting: Any) -> None:
+    (row,) = waiting()
+    batch = row.hit.unit.batch
+    for name, key in [
+        ("batch-detail", batch.pk),
+        ("batch-review", batch.pk),
+        ("project-images", batch.project.slug),
+    ]:
+        page = desk.get(reverse(name, args=[key])).content.decode()
+        assert " style=" not in page
+        assert "<style" not in page
+        assert "onclick" not in page
+        assert page.count("<script") == page.count('<script type="module" src=')
+
+
+# --- as many questions for many rows as for few
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["projects", "project-batches", "project-images", "project-people", "project-review", "batch-detail"],
+)
+def test_queries_do_not_grow_with_rows(
+    desk: Client, project: Project, waiting: Any, make_image: MakeImage, name: str
+) -> None:
+    def count() -> int:
+        keys = {"projects": [], "batch-detail": [batch.pk]}.get(name, [project.slug])
+        desk.get(reverse(name, args=keys))  # sessions, caches and content types are warm
+        with CaptureQueriesContext(
+            connection,
+        ) as seen:
+            assert desk.get(reverse(name, args=keys)).status_code == 200
+        return len(seen)
+
+    market.fund()
+    batch = published(project, [make_image(seed) for seed in range(8)])
+    hits = list(Hit.objects.filter(unit__batch=batch))
+
+    def add(hit: Hit, number: int) -> None:
+        market.work(hit, market.market_worker(f"w{number}"), observations(salt=str(number)))
+
+    for number in (0, 1):
+        add(hits[number], number)
+    collected(batch)
+    few = count()
+    for number in range(2, 7):
+        add(hits[number], number)
+    launched(project, [make_image(20)])
+    launched(project, [make_image(21)])
+    collected(batch)
+    assert count() == few

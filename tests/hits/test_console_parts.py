@@ -1,0 +1,164 @@
+"""The console's plain parts: checks, pay, charts, the photo tag, and how sums and times are written."""
+
+from datetime import timedelta
+
+import pytest
+from django.template import Context, Template
+from django.utils import timezone
+
+from hits.domain import checks, evidence
+from hits.domain.chart import Point, pay_chart
+from hits.domain.facts import ImageFacts
+from hits.domain.geometry import Box
+from hits.domain.money import AMAZON_FEES, LOCAL_FEES
+from hits.domain.observation import Confidence, ObservationPair
+from hits.domain.pay import TopUp, cents_per_hour, mean_cents, median_cents, payout, top_up
+from hits.templatetags.console import ago, seconds, when
+from hits.templatetags.money import usd, usd_bare
+
+
+def pair(index: int, clue: str = "", inference: str = "", *boxes: Box) -> ObservationPair:
+    words = ["a wet umbrella", "two empty plates", "a lit lamp", "an open gate", "the long queue"][index - 1]
+    return ObservationPair(
+        index=index,
+        clue=clue or words,
+        inference=inference or f"Number {index} tells of {words} and of nothing else that day {index}",
+        confidence=Confidence.LIKELY,
+        boxes=boxes or (Box(10 * index, 10, 40, 40),),
+    )
+
+
+PAIRS = [pair(1), pair(2), pair(3)]
+
+
+def failed(pairs: list[ObservationPair], active: float = 200.0) -> list[str]:
+    found = checks.run_checks(
+        pairs, image_width=400, image_height=300, active_seconds=active, usual_seconds=300
+    )
+    return [check.short for check in found if not check.ok]
+
+
+def test_a_careful_answer_is_clear() -> None:
+    assert failed(PAIRS) == []
+
+
+@pytest.mark.parametrize(
+    ("pairs", "short"),
+    [
+        ([*PAIRS[:2], pair(3, "", "", *PAIRS[0].boxes)], "same box"),
+        ([pair(1, "", "", Box(0, 0, 10, 10))], "tiny box"),
+        ([pair(1, "", "", Box(0, 0, 400, 299))], "huge box"),
+        ([pair(1, "The red door", "the RED door.")], "clue repeated"),
+        (
+            [pair(1, "", "Somebody left here in a hurry"), pair(2, "", "somebody left here, in a hurry")],
+            "two alike",
+        ),
+        ([pair(1, "", "Perhaps he is late for work")], "“he”"),
+        ([pair(1, "her open bag")], "“her”"),
+    ],
+)
+def test_what_a_reviewer_should_look_at(pairs: list[ObservationPair], short: str) -> None:
+    assert failed(pairs) == [short]
+
+
+def test_words_that_hold_a_pronoun_are_none() -> None:
+    assert failed([pair(1, "the shelf", "There is a theory that the hermit hears the sheep")]) == []
+
+
+def test_fast_is_under_a_third_of_the_usual_time() -> None:
+    assert failed(PAIRS, 99.9) == ["fast"]
+    assert failed(PAIRS, 100.0) == []
+    assert checks.pace(61, 300).text == "Fast: done in 1 min 01 s of active time"
+
+
+def test_a_payout_has_a_fee_on_each_payment() -> None:
+    paid = payout(reward_cents=110, bonus_each_cents=15, items=1, max_assignments=1, fees=AMAZON_FEES)
+    assert (paid.bonus_cents, paid.fee_cents, paid.total_cents) == (15, 25, 150)
+    free = payout(reward_cents=110, bonus_each_cents=15, items=0, max_assignments=1, fees=LOCAL_FEES)
+    assert (free.bonus_cents, free.total_cents) == (0, 110)
+
+
+def test_pay_per_hour() -> None:
+    assert cents_per_hour(125, 284) == 1585
+    assert cents_per_hour(110, 0) is None
+    assert median_cents([100, 200, 900]) == 200
+    assert mean_cents([100, 200, 900]) == 400
+    assert median_cents([]) is mean_cents([]) is None
+    # 110 cents for 300 s: 15 $/h asks for 125 cents. The second is above the target already.
+    assert top_up([(110, 300.0), (140, 300.0)], 1500) == TopUp(15, 1)
+
+
+def test_a_chart_stands_on_zero_and_keeps_its_labels_apart() -> None:
+    assert pay_chart([Point("1", 1500)], target=1500, by="submission") is None
+    chart = pay_chart([Point("14 Nov", 1160, 1590), Point("15 Nov", 1530, 1540)], target=1500, by="day")
+    assert chart is not None
+    assert [line.text for line in chart.grid] == ["0", "5", "10", "15", "20"]
+    assert chart.grid[0].y == "164.0"
+    assert chart.target_y == "51.5"  # 164 − 150 × 15 / 20
+    heights = [float(label.y) for label in chart.ends]
+    assert all(lower - upper >= 15 for upper, lower in zip(heights, heights[1:], strict=False))
+    assert {label.text for label in chart.ends} == {"Median $15.30", "Mean $15.40", "Target $15.00"}
+
+
+def test_any_answer_reads_as_lines() -> None:
+    unit = {"candidates": [{"id": "a", "inference": "It rained."}, {"id": "b", "inference": "It snowed."}]}
+    rows = evidence.answer_rows(
+        unit, {"ratings": [{"candidate": "b", "rating": 3}, {"candidate": "x", "rating": 1}]}
+    )
+    assert rows == [evidence.Row("It snowed.", "3"), evidence.Row("X", "1")]
+    rows = evidence.answer_rows({}, {"boxes": "entirely_off", "tags": ["a b", "c"], "sure": True})
+    assert [row.said for row in rows] == ["Entirely off", "a b, C", "Yes"]
+
+
+def render(width: int, height: int, *boxes: dict[str, int]) -> str:
+    image = ImageFacts(
+        1, "http://127.0.0.1:8000/media/images/x.jpg", width, height, "x.jpg", 'a "quoted" <dog>'
+    )
+    template = Template("{% load photo %}{% photo image groups %}")
+    return template.render(Context({"image": image, "groups": [{"index": 7, "boxes": list(boxes)}]}))
+
+
+def box(left: int, top: int, width: int, height: int) -> dict[str, int]:
+    return {"left": left, "top": top, "width": width, "height": height}
+
+
+def test_the_photo_tag_draws_halo_line_and_tab() -> None:
+    svg = render(660, 440, box(100, 100, 200, 150), box(10, 200, 20, 20))
+    assert svg.count('class="halo"') == svg.count('class="line hit"') == 2
+    assert 'viewBox="0 0 660 440"' in svg
+    assert "a &quot;quoted&quot; &lt;dog&gt;" in svg
+    assert ">7a</text>" in svg
+    assert ">7b</text>" in svg
+    assert 'class="box obs obs-2"' in svg, "five colours, then again from the first"
+    assert svg.index(">7a<") < svg.index(">7b<"), "the larger box lies below"
+
+
+@pytest.mark.parametrize(
+    ("shape", "start"),
+    [
+        (box(100, 100, 200, 150), "M-2 -12h"),  # astride the edge
+        (box(100, 0, 200, 150), "M-2 -2h"),  # inside, where the photo ends
+        (box(100, 100, 20, 20), "M-2 -24h"),  # above a small box
+        (box(100, 3, 20, 20), "M-2 22h"),  # below it, where there is no room above
+        (box(655, 100, 5, 200), "M-22 -24h"),  # to the left at the right edge
+    ],
+)
+def test_the_tab_stays_on_the_photo(shape: dict[str, int], start: str) -> None:
+    assert f'd="{start}' in render(660, 440, shape)
+
+
+def test_sums_and_times_as_people_read_them() -> None:
+    assert (usd(110), usd(123456), usd(-5), usd(None)) == ("$1.10", "$1,234.56", "−$0.05", "–")
+    assert (usd_bare(110), usd_bare(-5)) == ("1.10", "−0.05")
+    assert [seconds(s) for s in (45, 60, 284.2, 7500, None)] == [
+        "45 s",
+        "1 min",
+        "4 min 44 s",
+        "2 h 5 min",
+        "–",
+    ]
+    now = timezone.now()
+    assert ago(now - timedelta(seconds=3.5)) == "3 s ago"
+    assert ago(now - timedelta(hours=30)) == "1 day ago"
+    assert ago(None) == "never"
+    assert when(now.replace(year=2019, month=11, day=5, hour=9, minute=4)) == "5 Nov 2019 09:04"

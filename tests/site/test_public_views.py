@@ -1,0 +1,40 @@
+"""Which addresses open without a sign-in: these, each for a reason, and no other."""
+
+from collections.abc import Iterator
+
+from django.urls import URLPattern, URLResolver, get_resolver
+
+PUBLIC = {
+    "": "the welcome page, which takes signed-in people on to their work",
+    "sign-in/": "the way in",
+    "healthz": "says only that the process is up",
+    "hit/<uuid:public_id>/": "inside a marketplace's frame, where no session exists",
+    "hit/api/open": "authenticated by the page's signed token",
+    "hit/api/draft": "authenticated by the page's signed token",
+    "hit/api/submission": "authenticated by the page's signed token",
+    "hit/api/consent": "authenticated by the page's signed token",
+    "api/jobs/<int:job_id>/": "the REST framework signs in by itself, and the view checks the role",
+    "mturk/": "authenticated by SigV4",
+    "mturk": "authenticated by SigV4",
+    "mturk/externalSubmit": "finds the signed-in worker itself, and refuses everybody else",
+    "a/<str:secret>/mturk/externalSubmit": "authenticated by the attempt's secret",
+    r"^media/(?P<path>images/[0-9a-f]{2}/[0-9a-f]{64}\.(?:jpg|png))$": "shown in frames; named by content hash",
+}
+
+
+def _patterns(resolver: URLResolver, prefix: str = "") -> Iterator[tuple[str, URLPattern]]:
+    for pattern in resolver.url_patterns:
+        path = prefix + str(pattern.pattern)
+        if isinstance(pattern, URLResolver):
+            yield from _patterns(pattern, path)
+        else:
+            yield path, pattern
+
+
+def test_the_public_addresses_are_exactly_these() -> None:
+    found = {
+        path
+        for path, pattern in _patterns(get_resolver())
+        if not getattr(pattern.callback, "login_required", True)
+    }
+    assert found == set(PUBLIC)

@@ -1,0 +1,78 @@
+"""The same code on PostgreSQL and Redis, where they answer; skipped loudly where not."""
+
+import os
+import socket
+import subprocess
+import sys
+import time
+import uuid
+
+import pytest
+
+from annotation_site.management.commands.serve import worker_command
+from hits.domain.states import JobState
+from hits.models import Job
+from hits.services import jobs
+from tests.support import children
+
+POSTGRES = os.environ.get("TEST_POSTGRES_URL", "postgres://postgres@127.0.0.1:5432")
+REDIS = os.environ.get("TEST_REDIS_URL", "redis://127.0.0.1:6379/7")
+
+
+def _answers(port: int) -> bool:
+    with socket.socket() as probe:
+        probe.settimeout(1)
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+@pytest.mark.postgres
+@pytest.mark.timeout(400)
+def test_money_and_matching_hold_on_postgresql() -> None:
+    if not _answers(5432):
+        pytest.skip("PostgreSQL does not answer on 127.0.0.1:5432: ITS TESTS ARE SKIPPED")
+    environment = {key: value for key, value in os.environ.items() if not key.startswith("DEERSTALKER_TEST")}
+    environment["DATABASE_URL"] = f"{POSTGRES}/deerstalker_{uuid.uuid4().hex[:8]}"
+    suites = ["tests/hits/test_loop.py", "tests/marketplace/test_money.py", "tests/marketplace/test_concurrency.py"]
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "--create-db", "-p", "no:cacheprovider", *suites],
+        cwd=children.ROOT,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout[-3000:]
+    assert " passed" in done.stdout
+
+
+@pytest.mark.redis
+@pytest.mark.django_db(transaction=True)
+def test_a_job_is_done_by_a_worker_on_redis() -> None:
+    if not _answers(6379):
+        pytest.skip("Redis does not answer on 127.0.0.1:6379: ITS TESTS ARE SKIPPED")
+    _done_by_a_worker(BROKER_URL=REDIS)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_job_whose_message_was_lost_is_done_all_the_same() -> None:
+    """The row stands and no message does: the sweeper of the embedded worker finds it."""
+    _done_by_a_worker()
+
+
+def _done_by_a_worker(**more: str) -> None:
+    job = jobs.enqueue(task="hits.nothing", title="Nothing")
+    Job.objects.filter(pk=job.pk).update(task="hits.sync_batch", args={"batch": 0})
+    environment = children.child_environment(**more)
+    process = subprocess.Popen(worker_command(), env=environment, cwd=children.ROOT)
+    try:
+        ends = time.monotonic() + 60
+        while time.monotonic() < ends:
+            job.refresh_from_db()
+            if job.state not in {JobState.QUEUED, JobState.RUNNING}:
+                break
+            time.sleep(0.3)
+    finally:
+        process.terminate()
+        process.wait(timeout=20)
+    # Batch 0 does not exist, so the worker took the job up and said so.
+    assert (job.state, "DoesNotExist" in job.error) == (JobState.FAILED, True)

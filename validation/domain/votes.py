@@ -1,0 +1,96 @@
+"""Plain tallies of judgments: counts, majorities, shares and means. No model of the judges.
+
+Source: paper 003 §3 reports the share of acceptable pairs, of accurate boxes and of interesting
+inferences over 17K pairs with three judges each (paper 001 A.3); paper 001 E has two ratings of each
+candidate. doi:10.1007/978-3-031-20059-5_32
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+HALF = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """Votes on one thing. ``counts`` holds every label of the scale; ``majority`` is ``None`` on a tie."""
+
+    counts: Mapping[str, int]
+    votes: int
+    majority: str | None
+
+    @property
+    def share(self) -> float | None:
+        """Share of votes for the majority, 0 to 1; ``None`` without a majority."""
+        return None if self.majority is None else self.counts[self.majority] / self.votes
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """So many of so many; ``undecided`` are among ``of`` but not among ``count``."""
+
+    count: int
+    of: int
+    undecided: int = 0
+
+    @property
+    def percent(self) -> float | None:
+        """0 to 100, or ``None`` when there is nothing to measure."""
+        return None if self.of == 0 else 100 * self.count / self.of
+
+
+@dataclass(frozen=True, slots=True)
+class RatingSummary:
+    """Ratings of one candidate: how many of each value, and their mean (``None`` without any)."""
+
+    counts: Mapping[int, int]
+    ratings: int
+    mean: float | None
+
+
+def tally(labels: Iterable[str], scale: Sequence[str]) -> Tally:
+    """Count labels of one scale; the majority is the label with strictly the most votes.
+
+    Raises:
+        ValueError: a label is not on the scale.
+    """
+    counted = Counter(str(label) for label in labels)
+    words = [str(word) for word in scale]
+    foreign = sorted(set(counted) - set(words))
+    if foreign:
+        raise ValueError(f"label {foreign[0]!r} is not on the scale {', '.join(words)}")
+    counts = {word: counted[word] for word in words}
+    votes = sum(counts.values())
+    best = max(counts.values(), default=0)
+    leaders = [word for word, count in counts.items() if count == best]
+    return Tally(counts, votes, leaders[0] if votes and len(leaders) == 1 else None)
+
+
+def speaks_for(counts: Mapping[str, int], positive: Iterable[str]) -> bool | None:
+    """Tell whether more than half of the votes are positive; ``None`` at exactly half or without votes."""
+    votes = sum(counts.values())
+    if votes == 0:
+        return None
+    share = sum(counts.get(str(word), 0) for word in positive) / votes
+    return None if share == HALF else share > HALF
+
+
+def share_of(verdicts: Iterable[bool | None]) -> Share:
+    """Return how many verdicts are positive; the undecided stay in the whole."""
+    seen = list(verdicts)
+    return Share(count=sum(v is True for v in seen), of=len(seen), undecided=sum(v is None for v in seen))
+
+
+def summarise_ratings(ratings: Iterable[int], scale: Sequence[int]) -> RatingSummary:
+    """Count Likert ratings and take their mean.
+
+    Raises:
+        ValueError: a rating is not on the scale.
+    """
+    seen = list(ratings)
+    foreign = sorted(set(seen) - {int(value) for value in scale})
+    if foreign:
+        raise ValueError(f"rating {foreign[0]} is not on the scale {', '.join(str(int(v)) for v in scale)}")
+    counts = {int(value): seen.count(value) for value in scale}
+    return RatingSummary(counts, len(seen), sum(seen) / len(seen) if seen else None)

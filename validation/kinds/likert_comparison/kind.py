@@ -1,0 +1,143 @@
+"""Rate candidate inferences for a region of an image (Sherlock; paper 000 §4.3, paper 001 E)."""
+
+from collections import Counter
+from collections.abc import Mapping
+from random import Random
+from typing import Any, ClassVar
+
+from pydantic import Field, field_validator
+
+from hits.domain.facts import ImageFacts
+from hits.domain.states import Purpose
+from hits.domain.text import MAX_CLUE, MAX_INFERENCE
+from hits.kind import FieldError, HitKind, Schema
+from validation.domain.scales import Rating
+
+MAX_CANDIDATES = 20
+
+
+class UnitBox(Schema):
+    """One box of the region, in pixels of the natural image."""
+
+    left: int = Field(ge=0)
+    top: int = Field(ge=0)
+    width: int = Field(ge=1)
+    height: int = Field(ge=1)
+
+
+class Candidate(Schema):
+    """One inference to be rated, known by the id of the pair that it was written for."""
+
+    id: str = Field(min_length=1, max_length=64)
+    inference: str = Field(min_length=1, max_length=MAX_INFERENCE)
+
+
+class Unit(Schema):
+    """An image, a region and the candidates; the clue is shown only where a researcher wants it."""
+
+    image: int
+    boxes: list[UnitBox] = Field(min_length=1)
+    clue: str | None = Field(default=None, max_length=MAX_CLUE)
+    candidates: list[Candidate] = Field(min_length=2, max_length=MAX_CANDIDATES)
+    set: str = Field(min_length=1, max_length=64)
+
+    @field_validator("candidates")
+    @classmethod
+    def _distinct(cls, candidates: list[Candidate]) -> list[Candidate]:
+        if len({candidate.id for candidate in candidates}) != len(candidates):
+            raise ValueError("a candidate stands twice: list each id once")
+        return candidates
+
+
+class CandidateRating(Schema):
+    """One rating."""
+
+    candidate: str = Field(max_length=64)
+    rating: int = Field(ge=Rating.BAD, le=Rating.GOOD)
+
+
+class Answer(Schema):
+    """A rating of every candidate."""
+
+    ratings: list[CandidateRating] = Field(max_length=10 * MAX_CANDIDATES)
+
+
+class LikertComparison(HitKind):
+    """Two workers rate each of ten candidates from 1 to 3."""
+
+    name: ClassVar[str] = "likert_comparison"
+    version: ClassVar[int] = 1
+    title: ClassVar[str] = "Rate ten statements about a photo"
+    description: ClassVar[str] = (
+        "See a photo with one region marked, and say how well each of ten statements fits that region."
+    )
+    keywords: ClassVar[str] = "photo, image, rating, statements, reasoning"
+    paper: ClassVar[str] = "Sherlock: paper 000 §4.3 and C; paper 001 E"
+    purpose: ClassVar[Purpose] = Purpose.JUDGING
+    reward_cents: ClassVar[int] = 55
+    assignments_per_hit: ClassVar[int] = 2
+    usual_seconds: ClassVar[int] = 120
+    duration_seconds: ClassVar[int] = 20 * 60
+    Unit: ClassVar[type[Schema]] = Unit
+    Answer: ClassVar[type[Schema]] = Answer
+
+    def image_ids(self, unit: Mapping[str, Any]) -> list[int]:
+        """Return the one image's id."""
+        return [unit["image"]]
+
+    def page_unit(
+        self, unit: Mapping[str, Any], images: Mapping[int, ImageFacts], seed: str
+    ) -> dict[str, Any]:
+        """Return image, region and the candidates, shuffled by ``seed``: equal for equal seeds."""
+        image = images[unit["image"]]
+        candidates = list(unit["candidates"])
+        Random(seed).shuffle(candidates)  # noqa: S311 - an order of display, no secret
+        return {
+            "image": {
+                "id": image.id,
+                "url": image.url,
+                "width": image.width,
+                "height": image.height,
+                "alt": image.alt,
+                "credit": image.credit,
+            },
+            "boxes": unit["boxes"],
+            "clue": unit["clue"],
+            "candidates": candidates,
+        }
+
+    def check_answer(
+        self, unit: Mapping[str, Any], images: Mapping[int, ImageFacts], answer: Schema
+    ) -> tuple[dict[str, Any], list[FieldError]]:
+        """Demand each candidate exactly once; return the ratings in the unit's own order."""
+        assert isinstance(answer, Answer)
+        wanted = [candidate["id"] for candidate in unit["candidates"]]
+        errors = _check_ids(wanted, [item.candidate for item in answer.ratings])
+        given = {item.candidate: item.rating for item in answer.ratings}
+        # One order for all workers: what was shown first must not show in what is kept.
+        tidy = [{"candidate": key, "rating": given[key]} for key in wanted if key in given]
+        return {"ratings": tidy}, errors
+
+
+def _check_ids(wanted: list[str], given: list[str]) -> list[FieldError]:
+    errors = []
+    known = set(wanted)
+    counts = Counter(given)
+    for position, key in enumerate(given):
+        if key not in known:
+            errors.append(
+                FieldError(f"ratings[{position}].candidate", f"{key!r} is not one of this task's statements")
+            )
+    missing = [key for key in wanted if key not in counts]
+    if missing:
+        errors.append(
+            FieldError(
+                "ratings", f"{len(missing)} of {len(wanted)} statements have no rating: rate every one"
+            )
+        )
+    for key in sorted(key for key, count in counts.items() if count > 1 and key in known):
+        errors.append(FieldError("ratings", f"statement {key} is rated {counts[key]} times: rate it once"))
+    return errors
+
+
+KIND = LikertComparison()

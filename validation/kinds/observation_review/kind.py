@@ -1,0 +1,95 @@
+"""Judge somebody else's observation pair (Sherlock; paper 001 A.3 and figure 5)."""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from pydantic import Field
+
+from hits.domain.facts import ImageFacts
+from hits.domain.states import Purpose
+from hits.domain.text import MAX_CLUE, MAX_INFERENCE
+from hits.kind import FieldError, HitKind, Schema
+from validation.domain.scales import BoxFit, Interest, Reasonable
+
+
+class UnitBox(Schema):
+    """One box of the clue, in pixels of the natural image."""
+
+    left: int = Field(ge=0)
+    top: int = Field(ge=0)
+    width: int = Field(ge=1)
+    height: int = Field(ge=1)
+
+
+class Unit(Schema):
+    """One pair as its author wrote it, on its image."""
+
+    image: int
+    observation: str = Field(pattern=r"^[0-9a-f]{32}$")
+    obs_index: int = Field(ge=1)
+    boxes: list[UnitBox] = Field(min_length=1)
+    clue: str = Field(min_length=1, max_length=MAX_CLUE)
+    inference: str = Field(min_length=1, max_length=MAX_INFERENCE)
+    confidence: int = Field(ge=1, le=3)
+
+
+class Answer(Schema):
+    """One choice on each of the three scales. Lax per field: JSON has words, not enum members."""
+
+    boxes: BoxFit = Field(strict=False)
+    reasonable: Reasonable = Field(strict=False)
+    interesting: Interest = Field(strict=False)
+
+
+class ObservationReview(HitKind):
+    """Three workers, none of them the author, judge one pair."""
+
+    name: ClassVar[str] = "observation_review"
+    version: ClassVar[int] = 1
+    title: ClassVar[str] = "Judge one observation about a photo"
+    description: ClassVar[str] = (
+        "Look at a photo with a clue in boxes and what somebody concluded from it. Answer three questions."
+    )
+    keywords: ClassVar[str] = "photo, image, rating, review, reasoning"
+    paper: ClassVar[str] = "Sherlock: paper 001 A.3 and figure 5; paper 003 §3"
+    purpose: ClassVar[Purpose] = Purpose.JUDGING
+    reward_cents: ClassVar[int] = 40
+    assignments_per_hit: ClassVar[int] = 3
+    usual_seconds: ClassVar[int] = 90
+    duration_seconds: ClassVar[int] = 15 * 60
+    Unit: ClassVar[type[Schema]] = Unit
+    Answer: ClassVar[type[Schema]] = Answer
+
+    def image_ids(self, unit: Mapping[str, Any]) -> list[int]:
+        """Return the one image's id."""
+        return [unit["image"]]
+
+    def page_unit(
+        self, unit: Mapping[str, Any], images: Mapping[int, ImageFacts], seed: str
+    ) -> dict[str, Any]:
+        """Return the image and the pair; nothing about its author."""
+        image = images[unit["image"]]
+        return {
+            "image": {
+                "id": image.id,
+                "url": image.url,
+                "width": image.width,
+                "height": image.height,
+                "alt": image.alt,
+                "credit": image.credit,
+            },
+            "obs_index": unit["obs_index"],
+            "boxes": unit["boxes"],
+            "clue": unit["clue"],
+            "inference": unit["inference"],
+            "confidence": unit["confidence"],
+        }
+
+    def check_answer(
+        self, unit: Mapping[str, Any], images: Mapping[int, ImageFacts], answer: Schema
+    ) -> tuple[dict[str, Any], list[FieldError]]:
+        """Return the three words as plain strings; the schema has seen all that can be wrong."""
+        return answer.model_dump(mode="json"), []
+
+
+KIND = ObservationReview()
