@@ -64,7 +64,7 @@ class Plan:
 
 def image_url(image: Image) -> str:
     """Return what rows call an image: where it came from, else the path of the file that we keep."""
-    return image.source_url or image.file.name
+    return image.source_url or str(image.file.name)
 
 
 def worker_hash(worker: Worker) -> str:

@@ -13,7 +13,7 @@ from hits.selectors.roles import may
 
 
 class JobView(APIView):
-    """GET /api/jobs/<id>/: state and counts. Who may not see the job's project gets 404."""
+    """GET /api/jobs/<id>/: state and counts. Signed out: 403; no part in its project: 404."""
 
     def get(self, request: Request, job_id: int) -> Response:
         """Return where the job stands."""

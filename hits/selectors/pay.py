@@ -38,7 +38,7 @@ def work_of(scope: Batch | Project) -> list[Work]:
         .order_by("submitted_at", "id")
         .values_list(
             "submitted_at",
-            "worker",
+            "worker_id",
             "hit__unit__batch__kind",
             "hit__unit__batch__reward_cents",
             "hit__unit__batch__bonus_cents",

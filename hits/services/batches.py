@@ -166,7 +166,7 @@ def expire_hits(*, batch: Batch, marketplace: Marketplace, progress: Progress | 
     offered = list(live.filter(expires_at__gt=timezone.now()).values_list("pk", "hit_id"))
     for number, (pk, hit_id) in enumerate(offered, start=1):
         try:
-            marketplace.expire(hit_id)
+            marketplace.expire(str(hit_id))
         except MarketplaceError as error:
             raise Refused(f"HIT {hit_id}: the marketplace refused to expire it: {error}") from error
         Hit.objects.filter(pk=pk).update(expires_at=timezone.now())

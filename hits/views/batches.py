@@ -22,6 +22,7 @@ from hits.services import batches as services
 from hits.services.errors import Refused
 from hits.views.access import batch_page, project_page
 from hits.views.balance import balance, forget_balance
+from hits.views.who import person
 
 AT_ONCE = 50  # more approvals than this go to a worker process
 
@@ -150,7 +151,7 @@ def _approve_all(batch: Batch, progress: console.Progress) -> dict[str, Any]:
 
 def _act(request: HttpRequest, batch: Batch, done: str, service: Callable[..., Any]) -> HttpResponse:
     try:
-        service(batch=batch, by=request.user)
+        service(batch=batch, by=person(request))
     except Refused as error:
         messages.warning(request, str(error))
     else:
@@ -200,7 +201,7 @@ def batch_approve_all(request: HttpRequest, batch: Batch) -> HttpResponse:
             lambda **args: services.request_approval(last=int(last), **args),
         )
     else:
-        done = services.approve_waiting(batch=batch, last=int(last), by=request.user, marketplace=port)
+        done = services.approve_waiting(batch=batch, last=int(last), by=person(request), marketplace=port)
         forget_balance()
         messages.success(request, f"{done.approved} approved.")
         if done.outstanding:

@@ -19,6 +19,7 @@ from hits.services import launch
 from hits.services.errors import Refused
 from hits.views.access import project_page
 from hits.views.balance import balance, forget_balance
+from hits.views.who import person
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -88,7 +89,7 @@ def _launch(
             kind_name=kind.name,
             name=form.cleaned_data["name"],
             units=units,
-            by=request.user,
+            by=person(request),
             terms=form.terms,
         )
     except Refused as error:

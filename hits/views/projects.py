@@ -17,6 +17,7 @@ from hits.selectors.roles import may, projects_of
 from hits.services import projects as services
 from hits.services.errors import Refused
 from hits.views.access import project_page
+from hits.views.who import person
 
 PER_PAGE = 100
 
@@ -38,7 +39,7 @@ def project_new(request: HttpRequest) -> HttpResponse:
     form = ProjectForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
         try:
-            project = services.create_project(by=request.user, **form.cleaned_data)
+            project = services.create_project(by=person(request), **form.cleaned_data)
         except Refused as error:
             form.add_error("name", str(error).removeprefix("name: ").capitalize() + ".")
         else:
@@ -63,7 +64,7 @@ def member_add(request: HttpRequest, project: Project) -> HttpResponse:
         return _people(request, project, form, status=400)
     role = Role(form.cleaned_data["role"])
     try:
-        services.set_role(project=project, user=form.user, role=role, by=request.user)
+        services.set_role(project=project, user=form.user, role=role, by=person(request))
     except Refused as error:
         form.add_error("username", str(error))
         return _people(request, project, form, status=400)
@@ -78,7 +79,7 @@ def member_role(request: HttpRequest, project: Project, user_id: int) -> HttpRes
     user = get_object_or_404(get_user_model(), pk=user_id, memberships__project=project)
     try:
         role = Role(request.POST.get("role", ""))
-        services.set_role(project=project, user=user, role=role, by=request.user)
+        services.set_role(project=project, user=user, role=role, by=person(request))
     except ValueError:
         messages.error(request, "Choose researcher or admin.")
     except Refused as error:
@@ -116,7 +117,9 @@ def project_consent(request: HttpRequest, project: Project) -> HttpResponse:
         if current is not None and form.cleaned_data["body"].strip() == current.body.strip():
             form.add_error("body", "This is the present text word for word; nothing to publish.")
         else:
-            text = services.publish_consent(project=project, body=form.cleaned_data["body"], by=request.user)
+            text = services.publish_consent(
+                project=project, body=form.cleaned_data["body"], by=person(request)
+            )
             messages.success(
                 request, f"Version {text.version} is published. Workers agree before their next task."
             )

@@ -21,6 +21,7 @@ from hits.services import review as services
 from hits.services.errors import Refused
 from hits.views.access import batch_page, check_access, project_page
 from hits.views.balance import forget_balance
+from hits.views.who import person
 
 BONUS_NUMBERS = range(1, 6)
 
@@ -111,7 +112,7 @@ def decide(request: HttpRequest, assignment_id: int) -> HttpResponse:
     following = _following(request, row, batch)
     try:
         decision = services.decide(
-            assignment=row, verdict=verdict, by=request.user, feedback=request.POST.get("feedback", "")
+            assignment=row, verdict=verdict, by=person(request), feedback=request.POST.get("feedback", "")
         )
     except Refused as error:
         messages.error(request, f"Not decided: {error}")
@@ -125,10 +126,10 @@ def pay_again(request: HttpRequest, assignment_id: int) -> HttpResponse:
     """Repeat what the marketplace refused, after its cause was mended."""
     row = _assignment(request, assignment_id)
     decision = row.decisions.first()
-    if decision is None:
-        raise Http404("There is no such page.")
     try:
-        batches.retry_refused(decision=decision, by=request.user)
+        if decision is None:
+            raise Refused("Nothing is decided here yet, so there is nothing to repeat.")
+        batches.retry_refused(decision=decision, by=person(request))
     except Refused as error:
         messages.warning(request, str(error))
     else:

@@ -1,6 +1,7 @@
 """The console's plain parts: checks, pay, charts, the photo tag, and how sums and times are written."""
 
 from datetime import timedelta
+from itertools import pairwise
 
 import pytest
 from django.template import Context, Template
@@ -96,7 +97,7 @@ def test_a_chart_stands_on_zero_and_keeps_its_labels_apart() -> None:
     assert chart.grid[0].y == "164.0"
     assert chart.target_y == "51.5"  # 164 − 150 × 15 / 20
     heights = [float(label.y) for label in chart.ends]
-    assert all(lower - upper >= 15 for upper, lower in zip(heights, heights[1:], strict=False))
+    assert all(lower - upper >= 15 for upper, lower in pairwise(heights))
     assert {label.text for label in chart.ends} == {"Median $15.30", "Mean $15.40", "Target $15.00"}
 
 

@@ -232,6 +232,13 @@ class TestExternalSubmit:
         outcomes = list(Attempt.objects.order_by("pk").values_list("outcome", flat=True))
         assert outcomes == [Outcome.RETURNED, Outcome.SUBMITTED]
 
+    def test_a_returned_task_is_offered_last(self, near: Any, worker: Worker, browser: Browser) -> None:
+        hit = near.create_hit(**hit_params(MaxAssignments=1))["HIT"]
+        near.create_hit(**hit_params(MaxAssignments=1))
+        first = accept(worker, hit)
+        browser(worker).post(f"/work/tasks/{first.assignment_id}/return")
+        assert accept(worker, hit).hit_id != first.hit_id
+
     def test_repeating_a_submission_changes_nothing(self, near: Any, worker: Worker) -> None:
         slot = accept(worker, near.create_hit(**hit_params())["HIT"])
         address = f"/a/{secret_of(worker, slot)}/mturk/externalSubmit"

@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 
 from django.conf import settings
 from django.db import IntegrityError, transaction
-from django.db.models import QuerySet
+from django.db.models import Exists, OuterRef, QuerySet
 
 from hits.domain.answer_xml import AnswerError, build_answer
 from hits.marketplace.errors import Refused
@@ -113,6 +113,9 @@ def _take_one(worker: Worker, slots: QuerySet[Assignment], now: datetime) -> Ass
     free = slots.filter(state=SlotState.OPEN, hit__expires_at__gt=now, hit__disposed_at=None).exclude(
         hit__assignments__worker=worker
     )
+    # What this worker gave back before comes last: they had a reason, and the next one may suit them.
+    seen = Attempt.objects.filter(worker=worker, assignment__hit=OuterRef("hit"))
+    free = free.annotate(seen_before=Exists(seen)).order_by("seen_before", "hit_id", "pk")
     for _round in range(CANDIDATES):
         candidates = list(free.select_related("hit__hit_type")[:CANDIDATES])
         if not candidates:

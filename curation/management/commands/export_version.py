@@ -1,0 +1,112 @@
+"""``manage.py export_version NAME --out DIR [--format sherlock] [--project P] [--real] [--json]``."""
+
+from argparse import ArgumentParser
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from curation.models import DatasetVersion
+from curation.selectors import versions_named
+from curation.services import create_version, seal_version
+from curation.versions.export_sherlock import ExportRefused, Written, export_version
+from curation.versions.read import read_version
+from hits.management.base import DeerstalkerCommand, bad_input, emit_json
+from hits.management.rows import project_called
+from hits.models import Project
+from hits.services.errors import Refused
+
+FORMATS = ("sherlock",)
+
+
+class Command(DeerstalkerCommand):
+    """Write a version's files; a name that no version has yet is made and sealed first."""
+
+    help = "Export a dataset version, sealing it first when it is new or still a draft."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Declare the flags."""
+        super().add_arguments(parser)
+        parser.add_argument("name")
+        parser.add_argument("--out", required=True, type=Path, help="a new or an empty folder")
+        parser.add_argument("--format", default="sherlock", help=f"one of: {', '.join(FORMATS)}")
+        parser.add_argument("--project", help="needed when the name does not tell")
+        parser.add_argument("--real", action="store_true", help="refuse what may never be released as data")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Find or make the version, write its files, and read them back."""
+        if options["format"] not in FORMATS:
+            raise bad_input(f"--format {options['format']}: is not known; use {', '.join(FORMATS)}")
+        version, created = _version(options["name"], options["project"])
+        self._refuse_early(version, options)
+        try:
+            sealed_now = not version.is_sealed
+            version = seal_version(version=version, by=None)
+            written = export_version(version, options["out"], real=options["real"])
+            read_version(written.folder)
+        except (Refused, ExportRefused) as error:
+            if created and not version.is_sealed:
+                DatasetVersion.objects.filter(pk=version.pk).delete()
+            raise bad_input(str(error)) from error
+        except OSError as error:
+            raise bad_input(f"--out {options['out']}: {error.strerror}; choose another folder") from error
+        self._report(version, written, sealed_now=sealed_now, options=options)
+
+    def _refuse_early(self, version: DatasetVersion, options: dict[str, Any]) -> None:
+        """Nothing is sealed for an export that cannot be."""
+        if options["real"] and version.rehearsal:
+            if not version.is_sealed and not version.note:
+                version.delete()
+            raise bad_input(f"--real: {version.project.slug} is a rehearsal; it is never released as real data")
+
+    def _report(
+        self, version: DatasetVersion, written: Written, *, sealed_now: bool, options: dict[str, Any]
+    ) -> None:
+        if options["json"]:
+            emit_json(self, _facts(version, written, sealed_now=sealed_now))
+            return
+        mark = " (a rehearsal, not for release)" if version.rehearsal else ""
+        self.stdout.write(
+            f"{version.name}{mark}: {version.statistics['pairs']} pairs in {len(written.files)} files "
+            f"under {written.folder}; seal {written.seal}"
+        )
+
+
+def _version(name: str, slug: str | None) -> tuple[DatasetVersion, bool]:
+    """Return the version of that name and whether it was made now."""
+    project = project_called(slug) if slug else None
+    found = versions_named(name, project)
+    if len(found) == 1:
+        return found[0], False
+    if found:
+        among = ", ".join(version.project.slug for version in found)
+        raise bad_input(f"version {name}: {len(found)} projects have one; add --project with one of {among}")
+    project = project or _only_project(name)
+    try:
+        return create_version(project=project, name=name, by=None), True
+    except Refused as error:
+        raise bad_input(str(error)) from error
+
+
+def _only_project(name: str) -> Project:
+    projects = list(Project.objects.all()[:2])
+    if len(projects) != 1:
+        known = ", ".join(Project.objects.values_list("slug", flat=True)) or "none yet"
+        raise bad_input(f"version {name}: there is none; say --project to make it, one of {known}")
+    return projects[0]
+
+
+def _facts(version: DatasetVersion, written: Written, *, sealed_now: bool) -> dict[str, Any]:
+    return {
+        "version": version.name,
+        "project": version.project.slug,
+        "rehearsal": version.rehearsal,
+        "sealed_now": sealed_now,
+        "seal": written.seal,
+        "out": str(written.folder),
+        "images": version.statistics["images"],
+        "pairs": version.statistics["pairs"],
+        "comparison_sets": version.statistics["comparison_sets"],
+        "judgments": version.statistics["judgments"],
+        "exclusions": version.exclusions,
+        "files": [asdict(file) for file in written.files],
+    }
