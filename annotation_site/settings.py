@@ -254,6 +254,8 @@ LOGGING = {
     "disable_existing_loggers": False,
     "formatters": {"plain": {"format": "{asctime} {levelname} {name}: {message}", "style": "{"}},
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "plain"}},
+    # One line per sign-in and sign-out says nothing that the audit trail does not.
+    "loggers": {"axes": {"level": "WARNING"}, "celery": {"level": "WARNING"}},
     "root": {"handlers": ["stderr"], "level": env_str("LOG_LEVEL", "WARNING" if TESTING else "INFO")},
 }
 SILENCED_SYSTEM_CHECKS = ["urls.W005"]

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from curation.models import ComparisonRound, DatasetVersion, Part, VersionRow, VersionState
+from curation.models import ComparisonRound, DatasetVersion, Part, VersionImage, VersionRow, VersionState
 from hits.domain.states import OPEN_JOB_STATES, AssignmentStatus
 from hits.models import Image, Job, Project
 from validation.selectors import judged_completely
@@ -63,9 +63,10 @@ def versions(project: Project) -> list[DatasetVersion]:
     return list(DatasetVersion.objects.filter(project=project).select_related("sealed_by"))
 
 
-def version_named(project: Project, name: str) -> DatasetVersion | None:
-    """Return the project's version of that name."""
-    return DatasetVersion.objects.filter(project=project, name=name).select_related("project").first()
+def versions_named(name: str, project: Project | None = None) -> list[DatasetVersion]:
+    """Return the versions of that name, of one project or of all."""
+    found = DatasetVersion.objects.filter(name=name).select_related("project")
+    return list(found.filter(project=project) if project else found)
 
 
 def sealed_before(version: DatasetVersion) -> DatasetVersion | None:
@@ -85,3 +86,9 @@ def rows_of(version: DatasetVersion, ids: list[str], part: Part = Part.OBSERVATI
     """Return some rows of a sealed version by instance id."""
     found = VersionRow.objects.filter(version=version, part=part, instance_id__in=ids)
     return dict(found.values_list("instance_id", "row"))
+
+
+def image_names(version: DatasetVersion, urls: list[str]) -> dict[str, str]:
+    """Return the file names of some images of a sealed version by what its rows call them."""
+    found = VersionImage.objects.filter(version=version, url__in=urls)
+    return {url: facts["name"] for url, facts in found.values_list("url", "facts")}

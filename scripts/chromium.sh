@@ -1,26 +1,26 @@
 #!/usr/bin/env bash
-# The browser tests drive the system's Chromium. Found: nothing to do. Missing: as root it is installed from the
-# system's packages; otherwise one loud line, and those tests skip themselves. Never fails; speaks on stderr only.
+# The browser tests drive the system's Chromium through Playwright, whose own driver needs libatomic. Both there:
+# nothing to do. One missing: as root both are installed from the system's packages; otherwise one loud line, and
+# those tests skip themselves. Never fails; speaks on stderr only.
 set -uo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
 exec 1>&2
 
-works() {
-    local name
-    for name in chromium chromium-browser google-chrome; do
-        if command -v "$name" >/dev/null && timeout 60 "$name" --version >/dev/null 2>&1; then return 0; fi
-    done
-    return 1
-}
-
+runs() { command -v "$1" >/dev/null && timeout 60 "$1" --version >/dev/null 2>&1; }
+driver() { local node; for node in .venv/lib/python3*/site-packages/playwright/driver/node; do runs "$node"; return; done; }
+works() { { runs chromium || runs chromium-browser; } && driver; }
 loud() { printf '\n*** BROWSER TESTS WILL BE SKIPPED: %s ***\n\n' "$1"; }
+
+packages="chromium fonts-liberation libatomic1"
 
 works && exit 0
 if [ "$(id -u)" -ne 0 ] || ! command -v apt-get >/dev/null; then
-    loud "no Chromium here (apt-get install chromium fonts-liberation)"
+    loud "no working Chromium here (apt-get install $packages)"
     exit 0
 fi
 echo "setup: Chromium from the system's packages, for the browser tests"
 export DEBIAN_FRONTEND=noninteractive
-apt-get update -qq >/dev/null && apt-get install -qq -y --no-install-recommends chromium fonts-liberation >/dev/null
-works || loud "Chromium could not be installed from the system's packages"
+# shellcheck disable=SC2086
+apt-get update -qq >/dev/null && apt-get install -qq -y --no-install-recommends $packages >/dev/null
+works || loud "Chromium could not be installed from the system's packages ($packages)"
 exit 0

@@ -1,1 +1,1 @@
-"""Image and text vectors; only the adapters in here import torch."""
+"""Vectors of images, regions and texts. Only the adapters in here import torch."""

@@ -73,7 +73,7 @@ def deduplicate_images(
         maker=Maker(encoder.name, encoder.revision, Subject.IMAGES),
         items=images,
         fingerprints=[image.sha256 for image in images],
-        encode=lambda few: encoder.encode([open_image(image) for image in few]),
+        encode=lambda few: encoder.encode_images([open_image(image) for image in few]),
         step=Steps(len(images), progress),
     )
     wanted = options.wanted(len(images))

@@ -1,4 +1,4 @@
-"""Which encoders the pipelines use, and how their vectors are asked for."""
+"""Which encoders the pipelines use. ``curation.features`` loads their libraries, on demand."""
 
 from collections.abc import Mapping, Sequence
 from typing import Protocol
@@ -7,8 +7,12 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image as Pillow
 
+from curation.features.encoder import DEFAULT_ENCODER, Encoder, EncoderUnavailable, get_encoder
+from curation.records import Region
+from hits.services.errors import Refused
+
 Boxes = Sequence[Mapping[str, int]]
-Region = tuple[Pillow.Image, Boxes]
+MarkedPicture = tuple[Pillow.Image, Boxes]
 
 
 class ImageVectors(Protocol):
@@ -17,20 +21,20 @@ class ImageVectors(Protocol):
     name: str
     revision: str
 
-    def encode(self, pictures: Sequence[Pillow.Image]) -> NDArray[np.floating]:
+    def encode_images(self, pictures: Sequence[Pillow.Image]) -> NDArray[np.floating]:
         """Return (n, d) vectors of n RGB pictures."""
         ...
 
 
 class Encoders(Protocol):
-    """What a comparison round needs: images with regions and texts in one space, and sentences."""
+    """What a comparison round needs: pictures with regions and texts in one space, and sentences."""
 
     name: str
     revision: str
     sentence_name: str
     sentence_revision: str
 
-    def regions(self, items: Sequence[Region]) -> NDArray[np.floating]:
+    def regions(self, items: Sequence[MarkedPicture]) -> NDArray[np.floating]:
         """Return (n, d) vectors of n pictures with their boxes (image pixels) marked."""
         ...
 
@@ -43,11 +47,59 @@ class Encoders(Protocol):
         ...
 
 
+class ModelEncoders:
+    """An image+text encoder for plausibility, all-MiniLM-L6-v2 for sentences (paper 001 E)."""
+
+    def __init__(self, encoder: Encoder) -> None:
+        from curation.features.sentence import SentenceEncoder
+
+        self._encoder = encoder
+        self._sentences = SentenceEncoder()
+        self.name = encoder.name
+        self.revision = encoder.revision
+        self.sentence_name = self._sentences.name
+        self.sentence_revision = self._sentences.revision
+
+    def regions(self, items: Sequence[MarkedPicture]) -> NDArray[np.floating]:
+        """Return (n, d) vectors of n pictures with their boxes (image pixels) marked."""
+        boxes = [[Region(**box) for box in region] for _, region in items]
+        return self._encoder.encode_regions([picture for picture, _ in items], boxes)
+
+    def texts(self, texts: Sequence[str]) -> NDArray[np.floating]:
+        """Return (n, d) vectors of n inferences in the space of ``regions``."""
+        return self._encoder.encode_texts(texts)
+
+    def sentences(self, texts: Sequence[str]) -> NDArray[np.floating]:
+        """Return (n, e) sentence vectors."""
+        return self._sentences.encode_texts(texts)
+
+
 def image_vectors(name: str = "") -> ImageVectors:
-    """Return the encoder of that name for photos; empty is the default."""
-    raise NotImplementedError
+    """Return the encoder of that name for photos.
+
+    Empty, and the default's own name, mean pooled image features: an encoder that sees names of objects
+    would take two photos of two cats for the same.
+
+    Raises:
+        Refused: it is not known, or its weights cannot be had; the message says how to get them.
+    """
+    try:
+        if name in {"", DEFAULT_ENCODER}:
+            from curation.features.label_sentence import PooledImageEncoder
+
+            return PooledImageEncoder()
+        return get_encoder(name)
+    except EncoderUnavailable as error:
+        raise Refused(str(error)) from error
 
 
 def encoders(name: str = "") -> Encoders:
-    """Return the encoders of that name for comparison rounds; empty is the default."""
-    raise NotImplementedError
+    """Return the encoders of that name for comparison rounds; empty is the default.
+
+    Raises:
+        Refused: one is not known, or its weights cannot be had; the message says how to get them.
+    """
+    try:
+        return ModelEncoders(get_encoder(name))
+    except EncoderUnavailable as error:
+        raise Refused(str(error)) from error

@@ -10,7 +10,13 @@ from curation.services.comparison import (
 )
 from curation.services.dedup import DedupOptions, request_deduplication, store_groups
 from curation.services.features import FeatureFile, store_features
-from curation.services.versions import create_version, export_folder, request_seal, seal_version
+from curation.services.versions import (
+    create_version,
+    export_folder,
+    make_sealed_version,
+    request_seal,
+    seal_version,
+)
 
 __all__ = [
     "BuiltRound",
@@ -21,6 +27,7 @@ __all__ = [
     "create_version",
     "export_folder",
     "launch_comparison_batch",
+    "make_sealed_version",
     "request_comparison_round",
     "request_deduplication",
     "request_seal",

@@ -103,6 +103,19 @@ def seal_version(
     return version
 
 
+def make_sealed_version(
+    *, project: Project, name: str, by: AbstractBaseUser | None, note: str = ""
+) -> DatasetVersion:
+    """Return a new version, sealed at once; when it cannot be sealed no draft is left behind.
+
+    Raises:
+        Refused: see ``create_version`` and ``seal_version``.
+    """
+    with transaction.atomic():
+        version = create_version(project=project, name=name, by=by, note=note)
+        return seal_version(version=version, by=by)
+
+
 def _check_images(project: Project, plan: Plan, progress: jobs.Progress | None) -> None:
     """Boxes are pixels of a certain file: refuse to seal what is no longer that file."""
     wanted = {image.sha256: image for image in plan.images}

@@ -67,15 +67,9 @@ def export_version(version: DatasetVersion, folder: Path, *, real: bool = False)
     """
     if not version.is_sealed:
         raise ExportRefused(f"version {version.name} is a draft: seal it first")
-    if real and version.rehearsal:
-        raise ExportRefused(
-            f"version {version.name} belongs to a rehearsal, whose answers may be simulated: "
-            "it can never be released as real data"
-        )
-    if _holds(folder, version):
+    if _holds(folder, version) and not (real and version.rehearsal):
         return _written(folder)
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise ExportRefused(f"{folder}: is not empty; name a new or an empty folder")
+    check_target(folder, rehearsal=version.rehearsal, real=real)
     folder.parent.mkdir(parents=True, exist_ok=True)
     partial = folder.parent / f".{folder.name}.{uuid.uuid4().hex[:8]}.partial"
     partial.mkdir()
@@ -87,6 +81,23 @@ def export_version(version: DatasetVersion, folder: Path, *, real: bool = False)
         shutil.rmtree(partial, ignore_errors=True)
         raise
     return Written(folder, version.manifest_sha256, tuple(files))
+
+
+def check_target(folder: Path, *, rehearsal: bool, real: bool = False) -> None:
+    """See that a version could be written into ``folder``.
+
+    Raises:
+        ExportRefused: a rehearsal asked for as real, or a folder with other things in it.
+    """
+    if real and rehearsal:
+        raise ExportRefused(
+            "this is a rehearsal, whose answers may be simulated: it can never be released as real data"
+        )
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise ExportRefused(f"{folder}: is not empty; name a new or an empty folder")
+    place = next(parent for parent in folder.absolute().parents if parent.exists())
+    if not place.is_dir() or not os.access(place, os.W_OK):
+        raise ExportRefused(f"{folder}: nothing can be written in {place}; name another folder")
 
 
 def _holds(folder: Path, version: DatasetVersion) -> bool:

@@ -181,7 +181,22 @@ def _changes(
         rows |= selectors.rows_of(version, here)
     else:
         rows |= {row.instance_id: row.row for row in plan.observations() if row.instance_id in set(here)}
-    return [{"kind": kind, "id": key, "row": rows[key]} for kind, key in wanted if key in rows]
+    names: dict[str, str] = {}
+    for source in (earlier, version):
+        if source is not None and source.is_sealed:
+            names |= selectors.image_names(source, [row["inputs"]["image"]["url"] for row in rows.values()])
+    if plan is not None:
+        names |= {image.url: image.facts["name"] for image in plan.images}
+    return [
+        {
+            "kind": kind,
+            "id": key,
+            "row": rows[key],
+            "photo": names.get(rows[key]["inputs"]["image"]["url"], ""),
+        }
+        for kind, key in wanted
+        if key in rows
+    ]
 
 
 def _files(version: DatasetVersion) -> list[dict[str, Any]]:

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image as Pillow
 
-from curation.pipelines.encoders import Region
+from curation.pipelines.encoders import MarkedPicture
 
 
 class Colours:
@@ -18,7 +18,7 @@ class Colours:
     def __init__(self) -> None:
         self.pictures = 0
 
-    def encode(self, pictures: Sequence[Pillow.Image]) -> NDArray[np.floating]:
+    def encode_images(self, pictures: Sequence[Pillow.Image]) -> NDArray[np.floating]:
         self.pictures += len(pictures)
         return np.stack([np.asarray(p.resize((8, 8)), dtype=np.float32).ravel() - 127 for p in pictures])
 
@@ -31,7 +31,7 @@ class Letters:
     sentence_name = "letter pairs"
     sentence_revision = "1"
 
-    def regions(self, items: Sequence[Region]) -> NDArray[np.floating]:
+    def regions(self, items: Sequence[MarkedPicture]) -> NDArray[np.floating]:
         return np.stack([self._seeded(sum(b["left"] + b["top"] for b in boxes)) for _, boxes in items])
 
     def texts(self, texts: Sequence[str]) -> NDArray[np.floating]:

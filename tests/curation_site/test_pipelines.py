@@ -216,9 +216,9 @@ def test_a_cancelled_job_marks_nothing(work: Work, monkeypatch: pytest.MonkeyPat
     from curation.pipelines import deduplicate
 
     class Interrupted(Colours):
-        def encode(self, pictures: Any) -> Any:
+        def encode_images(self, pictures: Any) -> Any:
             Job.objects.update(cancel_requested=True)
-            return super().encode(pictures)
+            return super().encode_images(pictures)
 
     monkeypatch.setattr(deduplicate, "image_vectors", lambda name: Interrupted())
     for seed in range(3):

@@ -42,7 +42,11 @@ class Command(BaseCommand):
             play.import_photos(people, Path(options["images"]) if options["images"] else None)
         except Refused as error:
             raise CommandError(str(error), returncode=2) from error
-        processes = [subprocess.Popen(web_command(1)), subprocess.Popen(worker_command())]  # noqa: S603
+        # What the servers print goes to stderr: stdout belongs to the summary.
+        processes = [
+            subprocess.Popen(command, stdout=sys.stderr)  # noqa: S603
+            for command in (web_command(1), worker_command())
+        ]
         try:
             _wait_for_server(processes)
             if options["once"]:

@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from curation.models import DatasetVersion
+from curation.records import InvalidInput
 from curation.selectors import versions_named
-from curation.services import create_version, seal_version
-from curation.versions.export_sherlock import ExportRefused, Written, export_version
+from curation.services import make_sealed_version, seal_version
+from curation.versions.export_sherlock import ExportRefused, Written, check_target, export_version
 from curation.versions.read import read_version
 from hits.management.base import DeerstalkerCommand, bad_input, emit_json
 from hits.management.rows import project_called
@@ -36,27 +37,20 @@ class Command(DeerstalkerCommand):
         """Find or make the version, write its files, and read them back."""
         if options["format"] not in FORMATS:
             raise bad_input(f"--format {options['format']}: is not known; use {', '.join(FORMATS)}")
-        version, created = _version(options["name"], options["project"])
-        self._refuse_early(version, options)
+        project, version = _find(options["name"], options["project"])
         try:
-            sealed_now = not version.is_sealed
-            version = seal_version(version=version, by=None)
+            sealed_now = version is None or not version.is_sealed
+            if sealed_now:
+                # Before anything is sealed for good, see that its files can be written.
+                check_target(options["out"], rehearsal=project.is_rehearsal, real=options["real"])
+            version = _sealed(project, version, options["name"])
             written = export_version(version, options["out"], real=options["real"])
             read_version(written.folder)
-        except (Refused, ExportRefused) as error:
-            if created and not version.is_sealed:
-                DatasetVersion.objects.filter(pk=version.pk).delete()
+        except (Refused, ExportRefused, InvalidInput) as error:
             raise bad_input(str(error)) from error
         except OSError as error:
             raise bad_input(f"--out {options['out']}: {error.strerror}; choose another folder") from error
         self._report(version, written, sealed_now=sealed_now, options=options)
-
-    def _refuse_early(self, version: DatasetVersion, options: dict[str, Any]) -> None:
-        """Nothing is sealed for an export that cannot be."""
-        if options["real"] and version.rehearsal:
-            if not version.is_sealed and not version.note:
-                version.delete()
-            raise bad_input(f"--real: {version.project.slug} is a rehearsal; it is never released as real data")
 
     def _report(
         self, version: DatasetVersion, written: Written, *, sealed_now: bool, options: dict[str, Any]
@@ -71,20 +65,22 @@ class Command(DeerstalkerCommand):
         )
 
 
-def _version(name: str, slug: str | None) -> tuple[DatasetVersion, bool]:
-    """Return the version of that name and whether it was made now."""
+def _find(name: str, slug: str | None) -> tuple[Project, DatasetVersion | None]:
+    """Return the project that is meant and its version of that name, if there is one."""
     project = project_called(slug) if slug else None
     found = versions_named(name, project)
     if len(found) == 1:
-        return found[0], False
+        return found[0].project, found[0]
     if found:
         among = ", ".join(version.project.slug for version in found)
         raise bad_input(f"version {name}: {len(found)} projects have one; add --project with one of {among}")
-    project = project or _only_project(name)
-    try:
-        return create_version(project=project, name=name, by=None), True
-    except Refused as error:
-        raise bad_input(str(error)) from error
+    return project or _only_project(name), None
+
+
+def _sealed(project: Project, version: DatasetVersion | None, name: str) -> DatasetVersion:
+    if version is None:
+        return make_sealed_version(project=project, name=name, by=None)
+    return seal_version(version=version, by=None)
 
 
 def _only_project(name: str) -> Project:

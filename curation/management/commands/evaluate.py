@@ -1,0 +1,74 @@
+"""``manage.py evaluate retrieval|localization|comparison --predictions P --answer-key K [--instance-ids I]``."""
+
+from argparse import ArgumentParser
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from curation.evaluation.comparison import parse_comparison_key, score_comparison
+from curation.evaluation.inputs import read_answer_key, read_predictions
+from curation.evaluation.localization import parse_localization_key, score_localization
+from curation.evaluation.retrieval import parse_retrieval_key, score_retrieval
+from curation.records import InvalidInput
+from hits.management.base import DeerstalkerCommand, bad_input, emit_json
+
+
+@dataclass(frozen=True)
+class Task:
+    """How one task's key is read and scored, and which figures its JSON holds."""
+
+    parse: Callable[[Any], Any]
+    score: Callable[[Any, Any], Any]
+    figures: tuple[str, ...]
+
+
+TASKS = {
+    "retrieval": Task(parse_retrieval_key, score_retrieval, ("im2txt", "txt2im", "p_at_1")),
+    "localization": Task(
+        parse_localization_key,
+        score_localization,
+        ("gt_accuracy", "gt_images", "auto_accuracy", "auto_images", "auto_oracle_accuracy"),
+    ),
+    "comparison": Task(
+        parse_comparison_key, score_comparison, ("human", "model", "random", "oracle", "images")
+    ),
+}
+
+
+class Command(DeerstalkerCommand):
+    """Score predictions by one of the three official measures."""
+
+    help = "Score predictions against an answer key, as the published leaderboard does."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Declare the task and its files."""
+        super().add_arguments(parser)
+        parser.add_argument("task", choices=sorted(TASKS))
+        parser.add_argument("--predictions", type=Path, required=True, help=".npy of scores, or .json {id: score}")
+        parser.add_argument("--answer-key", type=Path, required=True)
+        parser.add_argument("--instance-ids", type=Path, help="ids in the order of the .npy; sorted ids if absent")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Score and print."""
+        task = TASKS[options["task"]]
+        try:
+            raw = read_answer_key(options["answer_key"])
+            key = task.parse(raw)
+            ids = raw.get("test_id_map", raw)
+            scores = read_predictions(options["predictions"], instance_ids=options["instance_ids"], key_ids=ids)
+            measured = asdict(task.score(scores, key))
+        except InvalidInput as error:
+            raise bad_input(str(error)) from error
+        result = {name: measured[name] for name in task.figures}
+        if options["json"]:
+            emit_json(self, result)
+            return
+        for name, value in result.items():
+            self.stdout.write(f"{name}: {_shown(value)}")
+
+
+def _shown(value: float | int | None) -> str:
+    if value is None:
+        return "nothing to measure"
+    return str(value) if isinstance(value, int) else f"{value:.4f}"
