@@ -78,7 +78,9 @@ class ObservationRecord:
         if not self.bboxes:
             raise InvalidInput(f"observation {self.instance_id} has no box: every clue needs at least one")
         if not MIN_CONFIDENCE <= self.confidence <= MAX_CONFIDENCE:
-            raise InvalidInput(f"observation {self.instance_id}: confidence {self.confidence} is not within 1 to 3")
+            raise InvalidInput(
+                f"observation {self.instance_id}: confidence {self.confidence} is not within 1 to 3"
+            )
 
 
 class SkipReason(StrEnum):

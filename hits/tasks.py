@@ -29,7 +29,7 @@ def sync_batch(job_id: int) -> None:
         if progress is not None:
             batch = Batch.objects.select_related("project").get(pk=progress.job.args["batch"])
             found = collect.sync_batch(batch=batch, marketplace=marketplace())
-            batches.finish_closing(batch=batch)
+            batches.finish_closing(batch=batch, marketplace=marketplace())
             jobs.set_result(job=progress.job, new=found.new, unmatched=found.unmatched)
 
 
@@ -66,7 +66,7 @@ def sync_live_batches() -> None:
     for batch in open_batches():
         if batch.environment == port.environment.name:
             collect.sync_batch(batch=batch, marketplace=port)
-            batches.finish_closing(batch=batch)
+            batches.finish_closing(batch=batch, marketplace=port)
     review.settle_outstanding(marketplace=port)
 
 

@@ -19,7 +19,9 @@ from hits.services import projects
 from hits.services.images import import_image
 from tests.support.pictures import picture
 
-os.environ.setdefault("DJANGO_ALLOW_ASYNC_UNSAFE", "1")  # Playwright's sync API runs a loop beside live_server
+os.environ.setdefault(
+    "DJANGO_ALLOW_ASYNC_UNSAFE", "1"
+)  # Playwright's sync API runs a loop beside live_server
 
 PASSWORD = "a long pass phrase"
 

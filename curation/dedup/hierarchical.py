@@ -57,7 +57,7 @@ def cluster_to_k(
     return _labels_after(tree[: n - k, :2].astype(np.int64), n)
 
 
-def condensed_cosine_distances(rows: NDArray[np.float64]) -> NDArray[np.float64]:
+def condensed_cosine_distances(rows: NDArray[np.floating]) -> NDArray[np.float64]:
     """Pairwise 1 - cosine of (n, d) unit rows, in scipy's condensed order: (n (n - 1) / 2,)."""
     n = len(rows)
     distances = np.empty(n * (n - 1) // 2, dtype=np.float64)
@@ -69,7 +69,7 @@ def condensed_cosine_distances(rows: NDArray[np.float64]) -> NDArray[np.float64]
     return np.maximum(distances, 0.0, out=distances)
 
 
-def _similarity_rows(rows: NDArray[np.float64]) -> Iterator[NDArray[np.float64]]:
+def _similarity_rows(rows: NDArray[np.floating]) -> Iterator[NDArray[np.floating]]:
     """The cosine of each row with every later row; whole blocks are multiplied at once for speed."""
     for start in range(0, len(rows), BLOCK_ROWS):
         block = rows[start : start + BLOCK_ROWS] @ rows[start:].T

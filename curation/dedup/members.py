@@ -46,7 +46,8 @@ def keep_medoid(labels: NDArray[np.integer], features: NDArray[np.floating]) -> 
         raise InvalidInput(f"features: {len(rows)} rows for {len(labels)} labels; give one label per row")
     # The mean cosine to the members is the cosine with their mean, up to a factor common to the cluster.
     return np.array(
-        [members[np.argmax(rows[members] @ rows[members].sum(axis=0))] for members in _members(labels)], dtype=np.int64
+        [members[np.argmax(rows[members] @ rows[members].sum(axis=0))] for members in _members(labels)],
+        dtype=np.int64,
     )
 
 

@@ -16,7 +16,9 @@ def check_vectors(vectors: NDArray[np.floating], name: str) -> None:
     name: how the message calls the array. Raises InvalidInput naming the first row at fault.
     """
     if vectors.ndim != MATRIX_DIMENSIONS or 0 in vectors.shape:
-        raise InvalidInput(f"{name}: shape {vectors.shape}; save a (rows, dimensions) array with at least one of each")
+        raise InvalidInput(
+            f"{name}: shape {vectors.shape}; save a (rows, dimensions) array with at least one of each"
+        )
     if not np.issubdtype(vectors.dtype, np.floating):
         raise InvalidInput(f"{name}: {vectors.dtype} values; save them as float32")
     # One number per row is enough to look at: the greatest magnitude is NaN, infinite or zero when the row is bad.
@@ -29,7 +31,9 @@ def check_vectors(vectors: NDArray[np.floating], name: str) -> None:
         raise InvalidInput(f"{name}: row {empty[0]} is all zeros and has no direction; leave it out")
 
 
-def unit_rows(vectors: NDArray[np.floating], name: str, dtype: type[np.floating] = np.float64) -> NDArray[np.floating]:
+def unit_rows(
+    vectors: NDArray[np.floating], name: str, dtype: type[np.floating] = np.float64
+) -> NDArray[np.floating]:
     """Copy of (n, d) vectors, each row scaled to length 1. Raises as check_vectors does."""
     check_vectors(vectors, name)
     # Scaling by the greatest magnitude first keeps the squares of very large or small values finite.

@@ -34,6 +34,7 @@ def read_json(path: Path) -> Any:
 
     Raises InvalidInput when the file cannot be read, is not JSON, or repeats a key.
     """
+
     def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         found = dict(pairs)
         if len(found) != len(pairs):
@@ -86,7 +87,9 @@ def read_predictions(path: Path, *, instance_ids: Path | None, key_ids: Iterable
     if path.suffix != ".json":
         raise InvalidInput(f"{path}: predictions must be a .npy or a .json file")
     if instance_ids is not None:
-        raise InvalidInput(f"{instance_ids}: ids go with .npy predictions; {path} names its own, so leave them out")
+        raise InvalidInput(
+            f"{instance_ids}: ids go with .npy predictions; {path} names its own, so leave them out"
+        )
     return _json_scores(path, read_json(path))
 
 
@@ -98,10 +101,14 @@ def check_scores(scores: Mapping[str, float], ids: Iterable[str]) -> None:
     wanted = dict.fromkeys(ids)
     missing = [item for item in wanted if item not in scores]
     if missing:
-        raise InvalidInput(f"predictions: no score for {name_some(missing)}; give one for every id of the key")
+        raise InvalidInput(
+            f"predictions: no score for {name_some(missing)}; give one for every id of the key"
+        )
     unknown = [item for item in scores if item not in wanted]
     if unknown:
-        raise InvalidInput(f"predictions: {name_some(unknown)} not in the answer key; remove what it does not ask for")
+        raise InvalidInput(
+            f"predictions: {name_some(unknown)} not in the answer key; remove what it does not ask for"
+        )
     broken = [item for item, score in scores.items() if not math.isfinite(score)]
     if broken:
         raise InvalidInput(f"predictions: NaN or infinite score for {name_some(broken)}; give finite numbers")
@@ -124,21 +131,33 @@ def _pair_scores(path: Path, scores: np.ndarray, ids: list[str], ids_path: Path 
         raise InvalidInput(f"{path}: scores have shape {scores.shape}; save a one-dimensional array")
     if len(scores) != len(ids):
         source = ids_path if ids_path is not None else "the answer key"
-        raise InvalidInput(f"{path}: {len(scores)} scores for the {len(ids)} ids of {source}; they must match")
+        raise InvalidInput(
+            f"{path}: {len(scores)} scores for the {len(ids)} ids of {source}; they must match"
+        )
     return dict(zip(ids, scores.tolist(), strict=True))
 
 
 def _json_scores(path: Path, scores: Any) -> dict[str, float]:
     if not isinstance(scores, dict):
-        raise InvalidInput(f"{path}: predictions must be a JSON object {{id: score}}, not {_json_type(scores)}")
-    wrong = [item for item, score in scores.items() if isinstance(score, bool) or not isinstance(score, int | float)]
+        raise InvalidInput(
+            f"{path}: predictions must be a JSON object {{id: score}}, not {_json_type(scores)}"
+        )
+    wrong = [
+        item
+        for item, score in scores.items()
+        if isinstance(score, bool) or not isinstance(score, int | float)
+    ]
     if wrong:
         raise InvalidInput(f"{path}: the score of {name_some(wrong)} is not a number; write numbers only")
     try:
         return {item: float(score) for item, score in scores.items()}
     except OverflowError as error:
-        raise InvalidInput(f"{path}: a score is too large for a 64-bit number; scale the scores down") from error
+        raise InvalidInput(
+            f"{path}: a score is too large for a 64-bit number; scale the scores down"
+        ) from error
 
 
 def _json_type(value: object) -> str:
-    return {list: "a list", str: "a string", type(None): "null", bool: "a truth value"}.get(type(value), "a number")
+    return {list: "a list", str: "a string", type(None): "null", bool: "a truth value"}.get(
+        type(value), "a number"
+    )

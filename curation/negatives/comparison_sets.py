@@ -2,8 +2,9 @@
 
 Stages: global filters (soft and verbatim de-duplication), then for each instance in the given order its candidates,
 the floor, the greedy pick and the global disqualification of what was picked; at last the ranking by promise.
-Source: Hessel et al. 2022, appendix E, doi:10.1007/978-3-031-20059-5_32. Readings taken where the text is open: inferences
-of the same image are not excluded; verbatim copies above the cap are dropped before candidates are counted; the
+Source: Hessel et al. 2022, appendix E, doi:10.1007/978-3-031-20059-5_32. Readings taken where the text is open:
+inferences of the same image are not excluded; verbatim copies above the cap are dropped before candidates
+are counted; the
 floor is counted at the instance's turn; instances are taken in the given order.
 """
 
@@ -132,7 +133,12 @@ def draft_set(
     """Pick one instance's set from (m,) candidate ids and measure it. row: (n,) plausibility of all inferences."""
     distinct, inverse = vectors.distinct_among(candidates)
     picks = pick_greedily(
-        row[candidates], distinct, inverse, size=options.size, weight=options.weight, diversity=options.diversity
+        row[candidates],
+        distinct,
+        inverse,
+        size=options.size,
+        weight=options.weight,
+        diversity=options.diversity,
     )
     chosen = candidates[list(picks.positions)]
     return DraftSet(

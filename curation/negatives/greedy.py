@@ -33,7 +33,7 @@ class Picks:
 class TextVectors:
     """Unit vectors of all texts, with exact copies stored once so that copies tie exactly."""
 
-    def __init__(self, rows: NDArray[np.float64]) -> None:
+    def __init__(self, rows: NDArray[np.floating]) -> None:
         """rows: (n, d), of length 1."""
         self._distinct, self._inverse = collapse_copies(rows)
 

@@ -67,4 +67,6 @@ def rank_by_promise(measured: Sequence[Promise], *, weight: float) -> PromiseRan
     plausibility = rankdata([-promise.plausibility for promise in measured])
     total = words + similarity + weight * plausibility
     order = np.argsort(total, kind="stable").astype(np.int64)
-    return PromiseRanking(words=words, similarity=similarity, plausibility=plausibility, total=total, order=order)
+    return PromiseRanking(
+        words=words, similarity=similarity, plausibility=plausibility, total=total, order=order
+    )

@@ -157,6 +157,10 @@ class BotoMarketplace:
             ExpireAt=datetime.now(UTC) - timedelta(days=1),
         )
 
+    def delete_hit(self, hit_id: str) -> None:
+        """Dispose of a finished HIT."""
+        self._call(self._client.delete_hit, HITId=hit_id)
+
     def balance(self) -> Balance:
         """Return the account's balance."""
         reply = self._call(self._client.get_account_balance)

@@ -149,6 +149,10 @@ class Marketplace(Protocol):
         """Stop offering a HIT now; work in hand may still be submitted."""
         ...
 
+    def delete_hit(self, hit_id: str) -> None:
+        """Dispose of a finished HIT; what was held for slots that nobody took becomes free."""
+        ...
+
     def balance(self) -> Balance:
         """Return the account's balance."""
         ...

@@ -8,10 +8,13 @@ from django.utils import timezone
 
 from hits.domain.states import AssignmentStatus, BatchState, CallState, HitState, Verdict
 from hits.models import Assignment, Batch, Decision, Hit, Job, OutgoingCall
-from hits.mturk.port import Marketplace, MarketplaceError
+from hits.mturk.environments import fees_of
+from hits.mturk.port import Failure, Marketplace, MarketplaceError
+from hits.payments import ledger
+from hits.payments.models import Entry
 from hits.selectors.console import progress_of
 from hits.selectors.review import queue
-from hits.services import audit, jobs, review
+from hits.services import audit, collect, jobs, review
 from hits.services.errors import Conflict, Refused
 from hits.services.jobs import Progress
 from hits.services.launch import PUBLISH_TASK
@@ -172,16 +175,43 @@ def expire_hits(*, batch: Batch, marketplace: Marketplace, progress: Progress | 
         Hit.objects.filter(pk=pk).update(expires_at=timezone.now())
         if progress is not None:
             progress.advance(number, len(offered))
-    finish_closing(batch=batch)
+    finish_closing(batch=batch, marketplace=marketplace)
     return len(offered)
 
 
-def finish_closing(*, batch: Batch) -> bool:
-    """Close a closing batch once nothing is out and everything is decided; return whether it did."""
+def finish_closing(*, batch: Batch, marketplace: Marketplace) -> bool:
+    """Dispose of what is finished, and close the batch once nothing is out or undecided; tell whether it did.
+
+    Repeatable: a process that died in between is taken up where it stopped.
+    """
     batch.refresh_from_db(fields=["state"])
     if batch.state != BatchState.CLOSING:
         return False
+    ended = Hit.objects.filter(unit__batch=batch, state=HitState.LIVE, expires_at__lte=timezone.now())
+    for hit in ended.select_related("unit__batch__project"):
+        _dispose(batch, hit, marketplace)
     undecided = Assignment.objects.filter(hit__unit__batch=batch, status=AssignmentStatus.SUBMITTED).exists()
     if undecided or progress_of([batch])[batch.pk].out:
         return False
     return bool(Batch.objects.filter(pk=batch.pk, state=BatchState.CLOSING).update(state=BatchState.CLOSED))
+
+
+def _dispose(batch: Batch, hit: Hit, marketplace: Marketplace) -> None:
+    """Dispose of a HIT whose work is decided; what was held for slots that nobody took is released."""
+    hit_id = str(hit.hit_id)
+    collect.sync_hit(hit=hit, marketplace=marketplace)  # what the marketplace's clock approved is counted too
+    try:
+        marketplace.delete_hit(hit_id)
+    except MarketplaceError as error:
+        if error.failure is not Failure.WRONG_STATE or marketplace.get_hit(hit_id).status != "Disposed":
+            return  # somebody still works on it, or a submission waits: a later look disposes of it
+    with transaction.atomic():
+        Hit.objects.filter(pk=hit.pk).update(state=HitState.EXPIRED)
+        untaken = hit.max_assignments - hit.assignments.count()
+        fee = fees_of(batch.environment).fee_cents(batch.reward_cents, hit.max_assignments)
+        ledger.write(
+            entry=Entry.RELEASE,
+            amount_cents=untaken * (batch.reward_cents + fee),
+            key=f"release:dispose:{hit.pk}",
+            batch=batch,
+        )

@@ -39,14 +39,20 @@ def sync_batch(*, batch: Batch, marketplace: Marketplace) -> Collected:
         if not hit.hit_id or _complete(hit):
             continue
         counts["hits"] += 1
-        for remote in list(marketplace.list_assignments(hit.hit_id)):
-            assignment, new = record_assignment(hit=hit, remote=remote)
+        for assignment, new in sync_hit(hit=hit, marketplace=marketplace):
             counts["new"] += new
             matched = assignment.match == Match.MATCHED
             counts["matched"] += matched
             counts["unmatched"] += not matched
     Batch.objects.filter(pk=batch.pk).update(synced_at=timezone.now())
     return Collected(**counts)
+
+
+def sync_hit(*, hit: Hit, marketplace: Marketplace) -> list[tuple[Assignment, bool]]:
+    """Copy one HIT's assignments; each comes with whether it is new."""
+    # The list is read to its end first: the marketplace may answer from the database that we write to.
+    shown = list(marketplace.list_assignments(str(hit.hit_id)))
+    return [record_assignment(hit=hit, remote=remote) for remote in shown]
 
 
 def _complete(hit: Hit) -> bool:

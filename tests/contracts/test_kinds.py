@@ -15,7 +15,9 @@ from hits.kind import InvalidAnswer, InvalidUnit, Schema
 
 NAMES = registry.names()
 ROOT = Path(__file__).resolve().parents[2]
-IMAGES = {n: ImageFacts(n, f"http://127.0.0.1:8000/media/{n}.jpg", 640, 480, alt="a room") for n in range(1, 10)}
+IMAGES = {
+    n: ImageFacts(n, f"http://127.0.0.1:8000/media/{n}.jpg", 640, 480, alt="a room") for n in range(1, 10)
+}
 
 
 def _folder(name: str) -> Path:
@@ -35,7 +37,7 @@ class TestEveryKind:
         kind = registry.get(name)
         assert kind.version >= 1
         assert kind.reward_cents > 0
-        assert 30 <= kind.duration_seconds
+        assert kind.duration_seconds >= 30
         assert kind.usual_seconds < kind.duration_seconds
         assert 1 <= kind.assignments_per_hit <= 9
         assert len(kind.title) <= 128

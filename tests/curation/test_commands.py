@@ -119,7 +119,14 @@ def test_bad_features_leave_nothing_behind(tmp_path: Path, array: Any, clusters:
     np.save(tmp_path / "f.npy", array)
     out = tmp_path / "out.npy"
     _fails(
-        match, "deduplicate", "--features", str(tmp_path / "f.npy"), "--clusters", str(clusters), "--out", str(out)
+        match,
+        "deduplicate",
+        "--features",
+        str(tmp_path / "f.npy"),
+        "--clusters",
+        str(clusters),
+        "--out",
+        str(out),
     )
     assert not out.exists()
 

@@ -67,7 +67,9 @@ def test_stage_verbatim(case: dict[str, Any]) -> None:
     assert cap_verbatim(case["soft_kept"], case["texts"], 3).tolist() == case["hard_kept"]
     mask = as_mask(case["hard_kept"], len(case["texts"]))
     for gold, row in enumerate(np.array(case["plausibility"])):
-        assert np.flatnonzero(mask & more_plausible_than_gold(row, gold)).tolist() == case["A4_candidates"][gold]
+        assert (
+            np.flatnonzero(mask & more_plausible_than_gold(row, gold)).tolist() == case["A4_candidates"][gold]
+        )
 
 
 def test_stage_greedy_and_skipped(case: dict[str, Any]) -> None:
@@ -139,10 +141,18 @@ def oracle(
             continue
         chosen: list[int] = []
         while len(chosen) < options.size:
+
             def value(j: int) -> float:
                 near = [float(unit[j] @ unit[c]) for c in chosen]
-                closeness = 0.0 if not near else max(near) if options.diversity is Diversity.MAX else sum(near) / len(near)
+                closeness = (
+                    0.0
+                    if not near
+                    else max(near)
+                    if options.diversity is Diversity.MAX
+                    else sum(near) / len(near)
+                )
                 return options.weight * scores[instance, j] - closeness
+
             best = max((j for j in pool if j not in chosen), key=lambda j: (round(value(j), 11), -j))
             chosen.append(best)
         free -= set(chosen)
@@ -192,7 +202,9 @@ def check_invariants(
     assert len(sampled) == len(set(sampled))
     assert max(Counter(texts[index] for index in sampled).values(), default=0) <= options.max_verbatim
     for item in result.sets:
-        assert all(scores[item.instance, index] > scores[item.instance, item.instance] for index in item.chosen)
+        assert all(
+            scores[item.instance, index] > scores[item.instance, item.instance] for index in item.chosen
+        )
     assert all(draft.available >= options.min_candidates for draft in result.drafts)
 
 
@@ -272,7 +284,9 @@ def test_embeddings_of_different_models() -> None:
         EmbeddingPlausibility(np.ones((2, 4)), np.ones((2, 5)))
 
 
-@pytest.mark.parametrize("option", [{"size": 0}, {"max_verbatim": 0}, {"weight": float("nan")}, {"weight": -1.0}])
+@pytest.mark.parametrize(
+    "option", [{"size": 0}, {"max_verbatim": 0}, {"weight": float("nan")}, {"weight": -1.0}]
+)
 def test_options_out_of_range(option: dict[str, Any]) -> None:
     with pytest.raises(InvalidInput, match=next(iter(option))):
         ComparisonSetOptions(**option)

@@ -40,7 +40,11 @@ def test_same_partition_as_scipy(linkage: Linkage, n: int, d: int, seed: int, da
 
 @settings(max_examples=60, deadline=None)
 @given(
-    rows=st.lists(st.sampled_from([(1.0, 0.0), (2.0, 0.0), (0.0, 1.0), (1.0, 1.0), (-1.0, 0.5)]), min_size=1, max_size=25),
+    rows=st.lists(
+        st.sampled_from([(1.0, 0.0), (2.0, 0.0), (0.0, 1.0), (1.0, 1.0), (-1.0, 0.5)]),
+        min_size=1,
+        max_size=25,
+    ),
     linkage=st.sampled_from(Linkage),
     data=st.data(),
 )
@@ -94,14 +98,16 @@ def test_zero_row_is_named() -> None:
         cluster_to_k(features, 2)
 
 
-@pytest.mark.parametrize("features", [np.zeros(4, np.float32), np.zeros((0, 3), np.float32), np.ones((3, 2), int)])
+@pytest.mark.parametrize(
+    "features", [np.zeros(4, np.float32), np.zeros((0, 3), np.float32), np.ones((3, 2), int)]
+)
 def test_not_a_matrix_of_floats(features: np.ndarray) -> None:
     with pytest.raises(InvalidInput, match="features: "):
         cluster_to_k(features, 1)
 
 
 def test_too_many_rows_for_memory_says_so_before_computing() -> None:
-    with pytest.raises(InvalidInput, match="1000 rows need 0.0 GiB"):
+    with pytest.raises(InvalidInput, match=r"1000 rows need 0\.0 GiB"):
         cluster_to_k(vectors(1000, 2, 0), 10, memory_limit_bytes=2**20)
 
 

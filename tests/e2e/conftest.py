@@ -68,7 +68,9 @@ def open_page(chromium: Any, site: str) -> Iterator[Callable[..., Any]]:
         page.on("pageerror", lambda error: problems.append(str(error)))
         page.on(
             "console",
-            lambda message: problems.append(message.text) if "Content Security Policy" in message.text else None,
+            lambda message: (
+                problems.append(message.text) if "Content Security Policy" in message.text else None
+            ),
         )
         return page
 

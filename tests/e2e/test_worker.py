@@ -38,7 +38,7 @@ def _write(page: Any, frame: Any, index: int, boxes: list[tuple[float, float, fl
 
 
 @pytest.mark.parametrize(("width", "height"), [(1280, 900), (390, 844)], ids=["desk", "phone"])
-def test_a_worker_draws_writes_and_submits(  # noqa: PLR0917
+def test_a_worker_draws_writes_and_submits(
     site: str,
     open_page: Callable[..., Any],
     sign_in: Callable[[Any, str], None],

@@ -51,17 +51,23 @@ def _url(hit: Hit, **query: str) -> str:
         "workerId": "AWILMA",
         "turkSubmitTo": f"{settings.PUBLIC_URL}/a/secret",
     } | query
-    return reverse("hit-page", args=[hit.unit.public_id]) + "?" + "&".join(f"{k}={v}" for k, v in values.items())
+    return (
+        reverse("hit-page", args=[hit.unit.public_id]) + "?" + "&".join(f"{k}={v}" for k, v in values.items())
+    )
 
 
 def _config(response: Any) -> dict[str, Any]:
-    found = re.search(r'<script id="hit-config" type="application/json">(.*?)</script>', response.text, re.DOTALL)
+    found = re.search(
+        r'<script id="hit-config" type="application/json">(.*?)</script>', response.text, re.DOTALL
+    )
     assert found
     config: dict[str, Any] = json.loads(found.group(1))
     return config
 
 
-def _call(frame: Client, hit: Hit, name: str, body: Any = None, *, key: PageKey | None = None, token: str = "") -> Any:
+def _call(
+    frame: Client, hit: Hit, name: str, body: Any = None, *, key: PageKey | None = None, token: str = ""
+) -> Any:
     bearer = token or issue_token(key or _key(hit))
     method = frame.put if name == "draft" else frame.post
     return method(
@@ -221,10 +227,26 @@ def _broken(**changes: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("answer", "field", "message"),
     [
-        (_broken(boxes=[{"left": 60, "top": 0, "width": 10, "height": 5}]), "observations[1].boxes[0]", "image is 64 × 48"),
-        (_broken(boxes=[{"left": -1, "top": 0, "width": 10, "height": 5}]), "observations[1].boxes[0]", "spans -1"),
-        (_broken(boxes=[{"left": 1, "top": 1, "width": 0, "height": 5}]), "observations[1].boxes[0]", "needs an area"),
-        (_broken(boxes=[{"left": 1.5, "top": 1, "width": 3, "height": 5}]), "observations[1].boxes[0]", "whole pixels"),
+        (
+            _broken(boxes=[{"left": 60, "top": 0, "width": 10, "height": 5}]),
+            "observations[1].boxes[0]",
+            "image is 64 × 48",
+        ),
+        (
+            _broken(boxes=[{"left": -1, "top": 0, "width": 10, "height": 5}]),
+            "observations[1].boxes[0]",
+            "spans -1",
+        ),
+        (
+            _broken(boxes=[{"left": 1, "top": 1, "width": 0, "height": 5}]),
+            "observations[1].boxes[0]",
+            "needs an area",
+        ),
+        (
+            _broken(boxes=[{"left": 1.5, "top": 1, "width": 3, "height": 5}]),
+            "observations[1].boxes[0]",
+            "whole pixels",
+        ),
         (_broken(boxes=[{"left": 1, "top": 1, "width": 3}]), "observations[1].boxes[0]", "exactly"),
         (_broken(boxes=[]), "observations[1].boxes", "at least 1"),
         (_broken(index=7), "observations[1].index", "less than or equal to 5"),

@@ -60,7 +60,9 @@ def _animated() -> bytes:
         ("old.bmp", picture(image_format="BMP"), "use JPEG, PNG or WebP"),
     ],
 )
-def test_what_would_surprise_later_is_refused_by_name(project: Project, name: str, data: bytes, why: str) -> None:
+def test_what_would_surprise_later_is_refused_by_name(
+    project: Project, name: str, data: bytes, why: str
+) -> None:
     with pytest.raises(BadFile, match=f"^{name}: .*{why}"):
         import_image(project=project, name=name, data=data)
     assert not Image.objects.exists()
@@ -92,7 +94,9 @@ def _manifest(folder: Path, text: str) -> Path:
 
 
 def test_a_manifest_describes_its_pictures(project: Project, tmp_path: Path) -> None:
-    path = _manifest(tmp_path, "file,url,split,width,height\na.png,https://example.org/a,val,64,48\nb.png,,,,\n")
+    path = _manifest(
+        tmp_path, "file,url,split,width,height\na.png,https://example.org/a,val,64,48\nb.png,,,,\n"
+    )
     done = import_path(project=project, path=path)
     assert (done.new, done.known) == (2, 0)
     assert done.images[0].source_url == "https://example.org/a"

@@ -69,7 +69,12 @@ POINTS = [
 
 @pytest.mark.parametrize(("point", "on_marketplace", "state"), POINTS)
 def test_killed_while_publishing_each_hit_exists_once(
-    project: Project, make_image: MakeImage, endpoint: dict[str, str], point: str, on_marketplace: int, state: str
+    project: Project,
+    make_image: MakeImage,
+    endpoint: dict[str, str],
+    point: str,
+    on_marketplace: int,
+    state: str,
 ) -> None:
     market.fund()
     batch = launched(project, [make_image(n) for n in range(3)])
@@ -83,7 +88,9 @@ def test_killed_while_publishing_each_hit_exists_once(
     again = children.run(PUBLISH, **endpoint)
     assert again.returncode == 0, again.stderr
     assert HIT.objects.count() == 3
-    assert set(Hit.objects.values_list("hit_id", flat=True)) == set(HIT.objects.values_list("hit_id", flat=True))
+    assert set(Hit.objects.values_list("hit_id", flat=True)) == set(
+        HIT.objects.values_list("hit_id", flat=True)
+    )
     assert ledger.totals(batch=batch).held == marketplace().balance().on_hold_cents == 330
     rerun = children.run(PUBLISH, **endpoint)
     assert (rerun.stdout.strip(), HIT.objects.count()) == ("0", 3)
@@ -146,7 +153,9 @@ def test_killed_after_storing_over_http_the_answer_stands_and_the_retry_gets_its
     stored = Submission.objects.get()
     assert Slot.objects.get().state == "pending"
     assert not collected(batch)
-    with children.server(port := children.free_port(), DEERSTALKER_CRASH_AT="marketplace.submit.after_commit"):
+    with children.server(
+        port := children.free_port(), DEERSTALKER_CRASH_AT="marketplace.submit.after_commit"
+    ):
         status, reply = _post_json(f"http://127.0.0.1:{port}/hit/api/submission", token, body)
         assert (status, reply["submission_id"]) == (200, str(stored.pk))
         form = {"assignmentId": task.slot.assignment_id, "submission_id": reply["submission_id"]}
@@ -174,7 +183,9 @@ print(row.pk)
 """
 
 
-def test_killed_after_storing_in_process_the_answer_stands_once(project: Project, make_image: MakeImage) -> None:
+def test_killed_after_storing_in_process_the_answer_stands_once(
+    project: Project, make_image: MakeImage
+) -> None:
     market.fund()
     batch = published(project, [make_image(1)])
     hit = Hit.objects.get()

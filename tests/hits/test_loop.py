@@ -98,7 +98,9 @@ def test_publishing_again_creates_nothing(project: Project, make_image: MakeImag
     assert len(list(marketplace().list_hits())) == 4
 
 
-def test_no_funds_is_one_clear_refusal_and_what_is_live_stays(project: Project, make_image: MakeImage) -> None:
+def test_no_funds_is_one_clear_refusal_and_what_is_live_stays(
+    project: Project, make_image: MakeImage
+) -> None:
     market.fund(110 + 109)
     batch = launched(project, [make_image(1), make_image(2)])
     with pytest.raises(Refused, match="insufficient funds"):
@@ -113,7 +115,9 @@ def test_the_port_refuses_to_be_called_inside_a_transaction() -> None:
         marketplace().balance()
 
 
-def test_a_submission_counts_only_when_the_marketplace_shows_it(project: Project, make_image: MakeImage) -> None:
+def test_a_submission_counts_only_when_the_marketplace_shows_it(
+    project: Project, make_image: MakeImage
+) -> None:
     market.fund()
     batch = published(project, [make_image(1)])
     hit = Hit.objects.get()
@@ -159,9 +163,7 @@ def test_somebody_elses_submission_does_not_match(project: Project, make_image: 
     assert sorted(by_worker.values()) == [Match.MATCHED, Match.MISMATCH]
 
 
-def test_auto_approval_by_the_clock_reaches_our_ledger_once(
-    project: Project, make_image: MakeImage
-) -> None:
+def test_auto_approval_by_the_clock_reaches_our_ledger_once(project: Project, make_image: MakeImage) -> None:
     from datetime import timedelta
 
     from hits.marketplace.services.clock import advance_clock, reset_clock
@@ -193,9 +195,7 @@ def test_an_approval_whose_reply_was_lost_is_recognised(project: Project, make_i
     assert ledger.totals(batch=batch).spent == 110 + 15
 
 
-def test_a_bonus_is_not_repeated_after_its_token_died(
-    project: Project, make_image: MakeImage
-) -> None:
+def test_a_bonus_is_not_repeated_after_its_token_died(project: Project, make_image: MakeImage) -> None:
     from datetime import timedelta
 
     from django.utils import timezone
@@ -229,7 +229,9 @@ def test_the_ledger_cannot_be_changed(project: Project, make_image: MakeImage) -
 
 
 @pytest.mark.parametrize("statement", ["UPDATE {} SET amount_cents = 1", "DELETE FROM {}"])
-def test_the_ledger_holds_against_raw_sql_too(project: Project, make_image: MakeImage, statement: str) -> None:
+def test_the_ledger_holds_against_raw_sql_too(
+    project: Project, make_image: MakeImage, statement: str
+) -> None:
     from django.db import DatabaseError, connection
 
     market.fund()
@@ -267,3 +269,24 @@ def test_wrong_keys_are_one_clear_refusal(settings: Any) -> None:
     with pytest.raises(MarketplaceError) as caught:
         BotoMarketplace(current()).balance()
     assert caught.value.failure is Failure.REFUSED
+
+
+def test_closing_releases_what_nobody_took(project: Project, make_image: MakeImage) -> None:
+    from hits.services.batches import expire_hits, finish_closing, request_close
+
+    market.fund(1_000)
+    batch = published(project, [make_image(1), make_image(2)], terms=Terms(assignments_per_hit=2))
+    market.work(Hit.objects.order_by("pk")[0], market.market_worker())
+    (assignment,) = collected(batch)
+    request_close(batch=batch, by=None)
+    expire_hits(batch=batch, marketplace=marketplace())
+    # The first HIT's submission still waits, so only the second is disposed of.
+    assert ledger.totals(batch=batch).held == marketplace().balance().on_hold_cents == 220
+    approve(assignment)
+    assert finish_closing(batch=batch, marketplace=marketplace())
+    assert not finish_closing(batch=batch, marketplace=marketplace())
+    batch.refresh_from_db()
+    assert batch.state == BatchState.CLOSED
+    sums = ledger.totals(batch=batch)
+    assert (sums.held, marketplace().balance().on_hold_cents, sums.spent) == (0, 0, 110)
+    assert marketplace().balance().available_cents == 1_000 - 110

@@ -32,7 +32,11 @@ def test_money_and_matching_hold_on_postgresql() -> None:
         pytest.skip("PostgreSQL does not answer on 127.0.0.1:5432: ITS TESTS ARE SKIPPED")
     environment = {key: value for key, value in os.environ.items() if not key.startswith("DEERSTALKER_TEST")}
     environment["DATABASE_URL"] = f"{POSTGRES}/deerstalker_{uuid.uuid4().hex[:8]}"
-    suites = ["tests/hits/test_loop.py", "tests/marketplace/test_money.py", "tests/marketplace/test_concurrency.py"]
+    suites = [
+        "tests/hits/test_loop.py",
+        "tests/marketplace/test_money.py",
+        "tests/marketplace/test_concurrency.py",
+    ]
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "--create-db", "-p", "no:cacheprovider", *suites],
         cwd=children.ROOT,

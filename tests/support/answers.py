@@ -13,9 +13,7 @@ def observation(index: int, *, boxes: int = 1, salt: str = "") -> dict[str, Any]
         "clue": f"the {word} at the left {salt}".strip(),
         "inference": f"Somebody left the {word} there {index} hours ago {salt}".strip(),
         "confidence": 1 + index % 3,
-        "boxes": [
-            {"left": 2 + 5 * n, "top": 3 + index, "width": 10, "height": 12} for n in range(boxes)
-        ],
+        "boxes": [{"left": 2 + 5 * n, "top": 3 + index, "width": 10, "height": 12} for n in range(boxes)],
     }
 
 

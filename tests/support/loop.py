@@ -12,11 +12,13 @@ from hits.services.submit import PageKey
 
 
 def launched(
-    project: Project, images: list[Image], *, kind: str = "sherlock_observation", terms: Terms = Terms()
+    project: Project, images: list[Image], *, kind: str = "sherlock_observation", terms: Terms | None = None
 ) -> Batch:
     """Return a batch with one unit per image, not yet published."""
     units = [PlannedUnit(key=str(image.pk), payload={"image": image.pk}) for image in images]
-    return launch_batch(project=project, kind_name=kind, name="Batch", units=units, by=None, terms=terms)[0]
+    return launch_batch(
+        project=project, kind_name=kind, name="Batch", units=units, by=None, terms=terms or Terms()
+    )[0]
 
 
 def published(project: Project, images: list[Image], **more: Any) -> Batch:

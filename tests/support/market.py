@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import Any
 
-from hits.marketplace.models import Assignment as Slot
 from hits.marketplace.models import HIT, Attempt, Clock, Requester, Worker
+from hits.marketplace.models import Assignment as Slot
 from hits.marketplace.services import accounts, attempts
 from hits.models import Hit, Submission
 from tests.support.answers import observations

@@ -8,7 +8,13 @@ from PIL import Image as Pillow
 
 
 def picture(
-    width: int = 64, height: int = 48, *, seed: int = 0, image_format: str = "PNG", mode: str = "RGB", **save: Any
+    width: int = 64,
+    height: int = 48,
+    *,
+    seed: int = 0,
+    image_format: str = "PNG",
+    mode: str = "RGB",
+    **save: Any,
 ) -> bytes:
     """Return an encoded picture of random pixels; equal arguments give equal bytes."""
     rng = np.random.default_rng(seed)

@@ -29,11 +29,15 @@ class Command(DeerstalkerCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Declare the flags."""
         super().add_arguments(parser)
-        parser.add_argument("--plausibility", type=Path, help="(instances, inferences), the gold on the diagonal")
+        parser.add_argument(
+            "--plausibility", type=Path, help="(instances, inferences), the gold on the diagonal"
+        )
         parser.add_argument("--image-embeddings", type=Path, help="(instances, d), instead of --plausibility")
         parser.add_argument("--inference-embeddings", type=Path, help="(inferences, d)")
         parser.add_argument("--texts", type=Path, required=True, help="JSON list of all inferences")
-        parser.add_argument("--text-embeddings", type=Path, required=True, help="(inferences, e) sentence vectors")
+        parser.add_argument(
+            "--text-embeddings", type=Path, required=True, help="(inferences, e) sentence vectors"
+        )
         parser.add_argument("--candidates", type=Path, help="JSON list of ids left by soft de-duplication")
         parser.add_argument("--diversity", choices=[d.value for d in Diversity], default=Diversity.MEAN.value)
         parser.add_argument("--size", type=int, default=10)

@@ -45,9 +45,13 @@ class Command(DeerstalkerCommand):
         """Declare the task and its files."""
         super().add_arguments(parser)
         parser.add_argument("task", choices=sorted(TASKS))
-        parser.add_argument("--predictions", type=Path, required=True, help=".npy of scores, or .json {id: score}")
+        parser.add_argument(
+            "--predictions", type=Path, required=True, help=".npy of scores, or .json {id: score}"
+        )
         parser.add_argument("--answer-key", type=Path, required=True)
-        parser.add_argument("--instance-ids", type=Path, help="ids in the order of the .npy; sorted ids if absent")
+        parser.add_argument(
+            "--instance-ids", type=Path, help="ids in the order of the .npy; sorted ids if absent"
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Score and print."""
@@ -56,7 +60,9 @@ class Command(DeerstalkerCommand):
             raw = read_answer_key(options["answer_key"])
             key = task.parse(raw)
             ids = raw.get("test_id_map", raw)
-            scores = read_predictions(options["predictions"], instance_ids=options["instance_ids"], key_ids=ids)
+            scores = read_predictions(
+                options["predictions"], instance_ids=options["instance_ids"], key_ids=ids
+            )
             measured = asdict(task.score(scores, key))
         except InvalidInput as error:
             raise bad_input(str(error)) from error

@@ -45,7 +45,7 @@ class Command(DeerstalkerCommand):
         terms = Terms(options["reward_cents"], options["bonus_cents"], options["assignments"])
         name = options["name"] or kind.title
         try:
-            batch, job = launch_batch(
+            batch, _ = launch_batch(
                 project=project, kind_name=kind.name, name=name, units=units, by=None, terms=terms
             )
             published = publish_batch(batch=batch, marketplace=marketplace())
