@@ -13,7 +13,7 @@ from hits.models import Project
 from hits.services import projects
 
 ANNOTATORS = ("walter", "wendy", "wilma", "wolfgang", "wanda")
-PROJECT = "Rehearsal"
+PROJECT = "Sample photos"
 FUNDS_CENTS = 500_000
 _ACCOUNTS = "hits.marketplace.services.accounts"
 
@@ -45,7 +45,7 @@ def assemble() -> Cast:
     accounts = [Account("admin", _password(), "admin"), Account("rosa", _password(), "researcher")]
     admin = _staff(accounts[0], is_superuser=True, is_staff=True)
     researcher = _staff(accounts[1])
-    project = Project.objects.filter(slug=PROJECT.lower()).first() or projects.create_project(
+    project = Project.objects.filter(name=PROJECT).first() or projects.create_project(
         name=PROJECT, by=admin, is_rehearsal=True
     )
     if not project.memberships.filter(user=researcher).exists():

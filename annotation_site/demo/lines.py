@@ -363,7 +363,7 @@ def lines_for(photo: str, number: int, part: int) -> list[Line]:
     A photo that is not among the samples (``DEMO_IMAGES``) gets plain sentences that carry its number,
     so that no two are the same.
     """
-    stem = photo.rsplit(".", 1)[0]
+    stem = photo.rsplit(".", 1)[0].replace("motorcycle_right", "motorcycle_left")
     if stem in LINES:
         return LINES[stem][5 * part : 5 * part + 5]
     return [

@@ -26,6 +26,16 @@ def _drag(page: Any, frame: Any, box: tuple[float, float, float, float]) -> None
     page.mouse.up()
 
 
+def _begin(page: Any) -> Any:
+    """Start the first task, agree to the consent text, and return the task's frame once it is ready."""
+    page.get_by_role("button", name="Start").first.click()
+    frame = page.frame_locator("iframe")
+    frame.get_by_role("button", name="I agree").click()
+    frame.locator("html[data-ready=true]").wait_for(state="attached")
+    frame.locator("#o1").wait_for()
+    return frame
+
+
 def _write(page: Any, frame: Any, index: int, boxes: list[tuple[float, float, float, float]]) -> None:
     card = frame.locator(f"#o{index}")
     if card.get_attribute("open") is None:
@@ -53,10 +63,7 @@ def test_a_worker_draws_writes_and_submits(
     market.market_worker("wilma")
     page = open_page(width, height, has_touch=width < 500)
     sign_in(page, "wilma")
-    page.get_by_role("button", name="Start").first.click()
-    page.wait_for_selector("iframe")
-    frame = page.frame_locator("iframe")
-    frame.get_by_role("button", name="I agree").click()
+    frame = _begin(page)
     _write(page, frame, 1, [(0.05, 0.1, 0.3, 0.4), (0.5, 0.1, 0.8, 0.4)])
     _write(page, frame, 2, [(0.1, 0.5, 0.4, 0.8)])
     _write(page, frame, 3, [(0.5, 0.5, 0.9, 0.9)])
@@ -87,17 +94,14 @@ def test_a_reload_keeps_the_draft(
     market.market_worker("wilma")
     page = open_page()
     sign_in(page, "wilma")
-    page.get_by_role("button", name="Start").first.click()
-    frame = page.frame_locator("iframe")
-    frame.get_by_role("button", name="I agree").click()
+    frame = _begin(page)
     _write(page, frame, 1, [(0.1, 0.1, 0.4, 0.4)])
     frame.get_by_text("Saved", exact=False).first.wait_for()
     page.wait_for_timeout(1500)
     page.reload()
     frame = page.frame_locator("iframe")
-    card = frame.locator("#o1")
-    card.wait_for()
-    page.wait_for_timeout(800)
+    frame.locator("html[data-ready=true]").wait_for(state="attached")
+    frame.locator(".stage .box").first.wait_for()
     assert frame.locator("#clue1").input_value() == "the thing number 1 at the window"
     assert frame.locator(".stage .box").count() == 1
 

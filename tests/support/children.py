@@ -21,6 +21,7 @@ def child_environment(**more: str) -> dict[str, str]:
     database = connection.settings_dict
     environment = os.environ | {
         "DEERSTALKER_VAR": str(settings.VAR_DIR),
+        "MEDIA_ROOT": str(settings.MEDIA_ROOT),
         "DJANGO_SETTINGS_MODULE": "annotation_site.settings",
         "DEBUG": "1",
         "LOG_LEVEL": "ERROR",

@@ -17,6 +17,7 @@ export function consentGate(config, api, { panel, task }) {
   task.hidden = true;
   const button = panel.querySelector('[data-agree]');
   const error = panel.querySelector('[data-error]');
+  button.disabled = false; // a press before the script was ready would have been lost
   return new Promise((resolve) => {
     button.addEventListener('click', async () => {
       if (button.getAttribute('aria-disabled') === 'true') return;

@@ -1,0 +1,88 @@
+"""A researcher in a browser: launches a batch, approves what came in, seals and downloads a version."""
+
+import json
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+
+from curation.models import DatasetVersion
+from hits.domain.states import AssignmentStatus, BatchState
+from hits.models import Assignment, Batch, Hit, Image, Project
+from hits.payments import ledger
+from tests.support import market
+from tests.support.answers import observations
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True), pytest.mark.timeout(300)]
+
+
+def _until(page: Any, ready: Callable[[], bool], what: str) -> None:
+    """Wait for the background worker."""
+    for _ in range(150):
+        if ready():
+            return
+        page.wait_for_timeout(200)
+    raise AssertionError(what)
+
+
+def test_launch_approve_and_export(  # noqa: PLR0917
+    site: str,
+    worker_process: None,
+    open_page: Callable[..., Any],
+    sign_in: Callable[[Any, str], None],
+    project: Project,
+    admin: User,
+    make_image: Callable[..., Image],
+    tmp_path: Path,
+) -> None:
+    market.fund()
+    make_image(1), make_image(2)
+    page = open_page()
+    sign_in(page, admin.username)
+
+    page.goto(f"/projects/{project.slug}/launch")
+    page.locator("input[name=name]").fill("First photos")
+    page.get_by_role("button", name="See what it costs").click()
+    page.get_by_role("button", name="Launch").click()
+    page.wait_for_url("**/batches/**")
+    batch = Batch.objects.get()
+    _until(page, lambda: Batch.objects.get().state == BatchState.LIVE, "the batch did not go live")
+
+    worker = market.market_worker()
+    for hit in Hit.objects.all():
+        market.work(hit, worker, observations(4, salt=str(hit.pk)))
+    page.goto(f"/batches/{batch.pk}/")
+    page.get_by_role("button", name="Check now").click()
+    _until(page, lambda: Assignment.objects.count() == 2, "the submissions were not collected")
+
+    page.goto(f"/batches/{batch.pk}/review")
+    for left in (1, 0):
+        page.get_by_role("button", name="Approve").first.click()
+        _until(
+            page,
+            lambda left=left: Assignment.objects.filter(status=AssignmentStatus.SUBMITTED).count() == left,
+            "an approval did not arrive",
+        )
+        page.wait_for_load_state()
+    assert ledger.totals(batch=batch).spent == 2 * (110 + 15)
+
+    page.goto(f"/projects/{project.slug}/versions/")
+    page.locator("input[name=name]").fill("v1.0")
+    page.get_by_role("button", name="Make a draft").click()
+    page.get_by_role("button", name="Seal v1.0").first.click()
+    page.locator("dialog[open]").get_by_role("button", name="Seal").last.click()
+    _until(page, lambda: DatasetVersion.objects.get().is_sealed, "the version was not sealed")
+    page.goto(f"/versions/{DatasetVersion.objects.get().pk}/")
+    with page.expect_download() as download:
+        page.get_by_role("link", name="Download v1.0").click()
+    saved = tmp_path / "v1.0.zip"
+    download.value.save_as(saved)
+    with zipfile.ZipFile(saved) as archive:
+        (name,) = [n for n in archive.namelist() if n.endswith("sherlock.json")]
+        rows = json.loads(archive.read(name))
+        assert not any(worker.worker_id in archive.read(n).decode() for n in archive.namelist())
+    assert len(rows) == 8
+    assert {"inputs", "targets", "instance_id"} <= set(rows[0])
