@@ -1,5 +1,6 @@
 """What people type on console pages, checked before a service sees it."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from django import forms
@@ -95,6 +96,14 @@ class ConsentForm(PageForm):
     )
 
 
+def typed_cost(data: Mapping[str, Any]) -> int | None:
+    """Return the cents that a person typed to confirm a launch on a live marketplace; ``None`` without."""
+    try:
+        return parse_usd(str(data.get("typed_cost", "")).strip().removeprefix("$").replace(",", ""))
+    except ValueError:
+        return None
+
+
 class LaunchForm(PageForm):
     """What a batch is called, pays and shows."""
 
@@ -147,4 +156,5 @@ class LaunchForm(PageForm):
             reward_cents=data["reward"],
             bonus_cents=data.get("bonus", 0),
             assignments_per_hit=data["assignments"],
+            confirmed_cents=typed_cost(self.data),
         )

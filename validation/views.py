@@ -13,7 +13,7 @@ from django.views.decorators.http import require_http_methods
 
 from hits import registry
 from hits.domain.facts import ImageFacts
-from hits.forms import MoneyField, PageForm
+from hits.forms import MoneyField, PageForm, typed_cost
 from hits.models import Batch, Observation, Project
 from hits.mturk.environments import current
 from hits.selectors import observations as collected
@@ -71,7 +71,9 @@ class JudgingForm(PageForm):
     def terms(self) -> Terms:
         """What the round pays; the form has to be valid."""
         return Terms(
-            reward_cents=self.cleaned_data["reward"], assignments_per_hit=self.cleaned_data["assignments"]
+            reward_cents=self.cleaned_data["reward"],
+            assignments_per_hit=self.cleaned_data["assignments"],
+            confirmed_cents=typed_cost(self.data),
         )
 
     def estimate(self) -> dict[str, Any]:

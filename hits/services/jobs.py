@@ -1,6 +1,7 @@
 """Long work: queue it, claim it, keep the claim alive, finish it. A broker message is only a wake-up."""
 
 import logging
+import threading
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,7 +10,7 @@ from typing import Any
 
 from celery import current_app
 from django.contrib.auth.models import AbstractBaseUser
-from django.db import IntegrityError, transaction
+from django.db import IntegrityError, connection, transaction
 from django.db.models import F, Q
 from django.utils import timezone
 
@@ -20,6 +21,7 @@ from hits.services.errors import Conflict, Refused
 logger = logging.getLogger(__name__)
 
 LEASE = timedelta(seconds=60)
+HEARTBEAT_SECONDS = 15.0
 WORKER = "worker"
 
 
@@ -110,6 +112,7 @@ def claimed(job_id: int) -> Iterator[Progress | None]:
         yield None
         return
     job = Job.objects.get(pk=job_id)
+    over = _keep_alive(job)
     try:
         yield Progress(job)
     except Cancelled as reason:
@@ -121,6 +124,26 @@ def claimed(job_id: int) -> Iterator[Progress | None]:
         raise
     else:
         _finish(job, JobState.DONE)
+    finally:
+        over.set()
+
+
+def _keep_alive(job: Job) -> threading.Event:
+    """Renew the lease from a thread until the returned event is set.
+
+    One step of the work may take longer than the lease, such as a clustering; nobody else must take
+    the job over meanwhile. The thread dies with the process, and then the lease runs out.
+    """
+    over = threading.Event()
+
+    def renew() -> None:
+        while not over.wait(HEARTBEAT_SECONDS):
+            mine = Job.objects.filter(pk=job.pk, lease_owner=job.lease_owner, state=JobState.RUNNING)
+            mine.update(lease_until=timezone.now() + LEASE)
+        connection.close()
+
+    threading.Thread(target=renew, name=f"lease-of-job-{job.pk}", daemon=True).start()
+    return over
 
 
 def set_result(*, job: Job, **result: Any) -> None:

@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from hits import registry
 from hits.domain.hashing import request_token
+from hits.domain.money import format_usd
 from hits.domain.states import BatchState
 from hits.kind import HitKind, InvalidUnit
 from hits.models import Batch, Hit, Image, Job, Project, Unit, Worker
@@ -32,11 +33,15 @@ class PlannedUnit:
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What a batch pays and for how long it is open; ``None`` takes the kind's own value."""
+    """What a batch pays; ``None`` takes the kind's own value.
+
+    ``confirmed_cents`` is the cost that a person typed; a live marketplace takes no batch without it.
+    """
 
     reward_cents: int | None = None
     bonus_cents: int | None = None
     assignments_per_hit: int | None = None
+    confirmed_cents: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +101,7 @@ def launch_batch(
     environment = current()
     if not units:
         raise Refused("units: nothing to launch; choose at least one")
+    _check_confirmation(environment, estimate(kind=kind, terms=terms, units=len(units)), terms)
     payloads = [_checked(kind, unit) for unit in units]
     with transaction.atomic():
         batch = _create_batch(project, kind, name, terms, environment, by, provenance or {}, len(units))
@@ -118,6 +124,14 @@ def launch_batch(
             batch=batch.pk,
         )
     return batch, job
+
+
+def _check_confirmation(environment: Environment, cost: Estimate, terms: Terms) -> None:
+    if environment.is_live and terms.confirmed_cents != cost.most_cents:
+        raise Refused(
+            f"cost: {environment.label} pays real people with real money; "
+            f"type the most that this can cost, {format_usd(cost.most_cents)}, to launch it"
+        )
 
 
 def _kind(name: str) -> HitKind:

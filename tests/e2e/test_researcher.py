@@ -28,7 +28,7 @@ def _until(page: Any, ready: Callable[[], bool], what: str) -> None:
     raise AssertionError(what)
 
 
-def test_launch_approve_and_export(  # noqa: PLR0917
+def test_launch_approve_and_export(
     site: str,
     worker_process: None,
     open_page: Callable[..., Any],

@@ -290,3 +290,17 @@ def test_closing_releases_what_nobody_took(project: Project, make_image: MakeIma
     sums = ledger.totals(batch=batch)
     assert (sums.held, marketplace().balance().on_hold_cents, sums.spent) == (0, 0, 110)
     assert marketplace().balance().available_cents == 1_000 - 110
+
+
+def test_a_live_marketplace_takes_no_batch_without_the_typed_cost(
+    project: Project, make_image: MakeImage, settings: Any
+) -> None:
+    settings.MTURK_ENDPOINT, settings.MTURK_LIVE = "aws-production", True
+    images = [make_image(1)]
+    with pytest.raises(Refused, match=r"type the most that this can cost, 1\.68"):
+        launched(project, images)
+    with pytest.raises(Refused, match="cost"):
+        launched(project, images, terms=Terms(confirmed_cents=167))
+    assert not Hit.objects.exists()
+    # 110 and 22 fee, two bonuses of 15 and 6 fee: what was typed is what is shown.
+    assert launched(project, images, terms=Terms(confirmed_cents=168)).estimate_cents == 168

@@ -28,6 +28,9 @@ class Command(DeerstalkerCommand):
         parser.add_argument("--reward-cents", type=int, required=True)
         parser.add_argument("--bonus-cents", type=int)
         parser.add_argument("--assignments", type=int, help="different workers per image")
+        parser.add_argument(
+            "--confirm-cents", type=int, help="the most it can cost; needed on a live marketplace"
+        )
         parser.add_argument("--name", default="")
         parser.add_argument("--limit", type=int, help="take at most this many images")
 
@@ -42,7 +45,9 @@ class Command(DeerstalkerCommand):
             raise bad_input(f"kind {kind.name}: judges other work; launch it from the judging page")
         images = usable(project)[: options["limit"]]
         units = [PlannedUnit(key=f"image-{image.pk}", payload={"image": image.pk}) for image in images]
-        terms = Terms(options["reward_cents"], options["bonus_cents"], options["assignments"])
+        terms = Terms(
+            options["reward_cents"], options["bonus_cents"], options["assignments"], options["confirm_cents"]
+        )
         name = options["name"] or kind.title
         try:
             batch, _ = launch_batch(
