@@ -4,7 +4,9 @@ Every setting that a deployment may change passes through one of these functions
 typing error stops the start and names the variable instead of meaning something else.
 """
 
+import contextlib
 import os
+import tempfile
 from enum import Enum
 from pathlib import Path
 from typing import TypeVar
@@ -94,14 +96,20 @@ def _local_secret(path: Path) -> str:
     import secrets  # noqa: PLC0415 - only a first start needs it
 
     path.parent.mkdir(parents=True, exist_ok=True)
-    try:
-        # O_EXCL: two processes that start at once agree on one secret.
-        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    except FileExistsError:
-        return path.read_text(encoding="utf-8").strip()
-    value = secrets.token_urlsafe(48)
-    with os.fdopen(handle, "w", encoding="utf-8") as file:
-        file.write(value)
+    if not path.exists():
+        # Written whole beside it, then linked: of two processes that start at once one wins, and neither
+        # a slow nor a killed one leaves half a secret for the other to read.
+        handle, draft = tempfile.mkstemp(dir=path.parent)  # mkstemp makes it 0600
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(secrets.token_urlsafe(48))
+            file.flush()
+            os.fsync(file.fileno())
+        with contextlib.suppress(FileExistsError):
+            os.link(draft, path)
+        Path(draft).unlink()
+    value = path.read_text(encoding="utf-8").strip()
+    if not value:
+        raise EnvError(f"{path} is empty: remove it, and a new secret is made")
     return value
 
 

@@ -1,23 +1,39 @@
-"""Two origins, one server.
+"""Two origins, one server; and text that every database can keep.
 
 ``HIT_ORIGIN`` serves the HIT pages, static files and images, and never sees or sets a cookie;
 ``PUBLIC_URL`` serves everything else. A path asked for under the wrong name is not found. So the
 HIT frame is cross-site in the demo as it is on a marketplace that somebody else runs.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 from urllib.parse import urlsplit
 
 from django.conf import settings
-from django.http import HttpRequest, HttpResponse, HttpResponseNotFound
+from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest, HttpResponseNotFound, QueryDict
 
 _SHARED = ("/static/", "/favicon")
 _HIT_ONLY = ("/hit/", "/media/images/")
 
 
+_FORMS = {"application/x-www-form-urlencoded", "multipart/form-data"}
+
+
 def is_hit_origin(request: HttpRequest) -> bool:
-    """Tell whether the request was addressed to ``HIT_ORIGIN``."""
-    return request.META.get("HTTP_HOST", "") == urlsplit(settings.HIT_ORIGIN).netloc
+    """Tell whether the request was addressed to ``HIT_ORIGIN``.
+
+    Where the two origins have different names, the name alone decides: a proxy may drop the port, and
+    capitals or a dot at the end lead to the same server.
+    """
+    own, public = urlsplit(settings.HIT_ORIGIN), urlsplit(settings.PUBLIC_URL)
+    asked = request.META.get("HTTP_HOST", "").lower()
+    if own.hostname == public.hostname:
+        return asked == own.netloc
+    try:
+        name = urlsplit(f"//{asked}").hostname or ""
+    except ValueError:
+        return False
+    return name.rstrip(".") == own.hostname
 
 
 class OriginMiddleware:
@@ -41,3 +57,34 @@ class OriginMiddleware:
         response = self.get_response(request)
         response.cookies.clear()
         return response
+
+
+class PlainTextMiddleware:
+    """Refuses NUL characters in addresses and forms: nobody types one, and PostgreSQL keeps none."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        """Look at the address."""
+        if "\x00" in request.path:
+            return _not_plain("The address")
+        return _with_nul(request.GET) or self.get_response(request)
+
+    def process_view(
+        self, request: HttpRequest, view: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]
+    ) -> HttpResponse | None:
+        """Look at a form's fields; other bodies are read by their own views only."""
+        return _with_nul(request.POST) if request.content_type in _FORMS else None
+
+
+def _with_nul(fields: QueryDict) -> HttpResponse | None:
+    for name, values in fields.lists():
+        if any("\x00" in text for text in (name, *values)):
+            return _not_plain(f"The field {name[:80]}")
+    return None
+
+
+def _not_plain(what: str) -> HttpResponse:
+    message = f"{what} holds a NUL character: remove it.".replace("\x00", "")
+    return HttpResponseBadRequest(message, content_type="text/plain; charset=utf-8")

@@ -15,6 +15,8 @@ TESTING = "pytest" in sys.modules
 if TESTING:
     # Tests write into a folder of their own, so that a run beside a demo disturbs neither.
     VAR_DIR = Path(env_str("DEERSTALKER_TEST_DIR") or tempfile.mkdtemp(prefix="deerstalker-test-"))
+# The database, the queue and the exports are nobody else's business on a shared machine.
+VAR_DIR.mkdir(mode=0o700, parents=True, exist_ok=True)
 
 DEBUG = env_bool("DEBUG", False)
 SECRET_KEY = env_secret("SECRET_KEY", fallback_file=VAR_DIR / "secrets" / "django")
@@ -69,6 +71,7 @@ MIDDLEWARE = [
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
+    "annotation_site.middleware.PlainTextMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.auth.middleware.LoginRequiredMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
@@ -101,7 +104,11 @@ SQLITE_OPTIONS = {
     "transaction_mode": "IMMEDIATE",
     "timeout": 30,
     # FULL: a commit survives kill -9 and power loss alike; NORMAL in WAL mode would not survive the latter.
-    "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA busy_timeout=30000;",
+    # recursive_triggers: INSERT OR REPLACE must not slip past the triggers of append-only tables.
+    "init_command": (
+        "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA busy_timeout=30000; "
+        "PRAGMA recursive_triggers=ON;"
+    ),
 }
 
 
@@ -236,6 +243,7 @@ if CELERY_BROKER_URL == "filesystem://":
         "data_folder_in": str(_QUEUE / "messages"),
         "data_folder_out": str(_QUEUE / "messages"),
         "control_folder": str(_QUEUE / "control"),
+        "polling_interval": 0.3,
     }
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_ACKS_LATE = True
@@ -245,15 +253,17 @@ CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_BEAT_SCHEDULE_FILENAME = str(VAR_DIR / "celerybeat-schedule")
 CELERY_BEAT_SCHEDULE = {
-    "sweep-jobs": {"task": "hits.sweep_jobs", "schedule": 10.0},
-    "sync-live-batches": {"task": "hits.sync_live_batches", "schedule": 20.0},
+    # What could not be started before the next one is due is dropped: a busy worker piles nothing up.
+    "sweep-jobs": {"task": "hits.sweep_jobs", "schedule": 10.0, "options": {"expires": 9}},
+    "sync-live-batches": {"task": "hits.sync_live_batches", "schedule": 20.0, "options": {"expires": 19}},
 }
 
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
     "formatters": {"plain": {"format": "{asctime} {levelname} {name}: {message}", "style": "{"}},
-    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "plain"}},
+    "filters": {"secrets": {"()": "annotation_site.logs.SecretFilter"}},
+    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "plain", "filters": ["secrets"]}},
     # One line per sign-in and sign-out says nothing that the audit trail does not.
     "loggers": {"axes": {"level": "WARNING"}, "celery": {"level": "WARNING"}},
     "root": {"handlers": ["stderr"], "level": env_str("LOG_LEVEL", "WARNING" if TESTING else "INFO")},

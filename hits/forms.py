@@ -10,7 +10,7 @@ from django.contrib.auth.models import AbstractBaseUser
 from hits.domain.money import format_usd, parse_usd
 from hits.domain.states import Role
 from hits.kind import HitKind
-from hits.services.launch import MAX_ASSIGNMENTS, Terms
+from hits.services.launch import MAX_ASSIGNMENTS, MOST_CENTS, Terms
 
 
 class PageForm(forms.Form):
@@ -45,7 +45,7 @@ class MoneyField(forms.CharField):
             raise forms.ValidationError("Use whole cents, such as 0.46.") from None
         if cents < self.least:
             raise forms.ValidationError("Pay at least one cent.")
-        if cents > 100_000:  # noqa: PLR2004 - a thousand dollars for one task is a slip of the finger
+        if cents > MOST_CENTS:
             raise forms.ValidationError("That is more than $1,000.00 for one task; check the decimal point.")
         return cents
 

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from django.core.exceptions import RequestDataTooBig
 from rest_framework import status
 from rest_framework.response import Response
 from rest_framework.views import exception_handler
@@ -29,6 +30,8 @@ def handle(error: Exception, context: dict[str, Any]) -> Response | None:
         draft = error.draft
         clash: dict[str, Any] = {"error": str(error), "revision": draft.revision, "content": draft.content}
         return Response(clash, status=status.HTTP_409_CONFLICT)
+    if isinstance(error, RequestDataTooBig):
+        error = TooLarge("The request is too large; shorten the texts.")
     for kind, code in _STATUS:
         if isinstance(error, kind):
             return Response({"error": str(error), "errors": []}, status=code)

@@ -4,17 +4,19 @@ from typing import Any, cast
 
 from rest_framework import serializers, status
 from rest_framework.authentication import BaseAuthentication
-from rest_framework.parsers import JSONParser
 from rest_framework.permissions import AllowAny
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.throttling import SimpleRateThrottle
 from rest_framework.views import APIView
 
+from hits.api.parsers import StrictJSONParser
 from hits.models import Submission
 from hits.selectors import submissions as read
 from hits.services import submit
 from hits.services.submit import PageKey
+
+MAX_REVISION = 2**31 - 2  # one less than the column's largest, since saving adds one
 
 
 def page_key(request: Request) -> PageKey:
@@ -63,7 +65,7 @@ class HitPageView(APIView):
 
     authentication_classes = [PageToken]
     permission_classes = [AllowAny]  # the token is the permission: it names one unit, assignment and worker
-    parser_classes = [JSONParser]
+    parser_classes = [StrictJSONParser]
     throttle_classes = [DraftThrottle]
 
 
@@ -85,11 +87,21 @@ class OpenView(HitPageView):
         )
 
 
+class Number(serializers.FloatField):
+    """A JSON number; neither true nor a text that looks like one."""
+
+    def to_internal_value(self, data: Any) -> float:
+        """Return the number."""
+        if isinstance(data, bool | str):
+            self.fail("invalid")
+        return super().to_internal_value(data)
+
+
 class DraftInput(serializers.Serializer[Any]):
     """Body of a draft."""
 
     content = serializers.DictField()
-    revision = serializers.IntegerField(min_value=0)
+    revision = serializers.IntegerField(min_value=0, max_value=MAX_REVISION)
 
 
 class DraftView(HitPageView):
@@ -108,7 +120,7 @@ class SubmissionInput(serializers.Serializer[Any]):
 
     client_uuid = serializers.UUIDField()
     answer = serializers.DictField()
-    active_seconds = serializers.FloatField()
+    active_seconds = Number()
     simulated = serializers.BooleanField(default=False)
 
 

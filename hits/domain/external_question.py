@@ -118,6 +118,8 @@ def _child_text(root: Element, name: str) -> str:
 
 def _height(root: Element) -> int:
     text = _child_text(root, "FrameHeight")
-    if not (text.isascii() and text.isdigit()) or int(text[:9]) > MAX_FRAME_HEIGHT:
-        raise QuestionInvalid(f"FrameHeight must be whole pixels from 0 to {MAX_FRAME_HEIGHT}, got {text!r}.")
-    return int(text)
+    if not (text.isascii() and text.isdigit()) or int(text.lstrip("0")[:9] or 0) > MAX_FRAME_HEIGHT:
+        raise QuestionInvalid(
+            f"FrameHeight must be whole pixels from 0 to {MAX_FRAME_HEIGHT}, got {text[:40]!r}."
+        )
+    return int(text.lstrip("0") or 0)

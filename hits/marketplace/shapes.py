@@ -15,6 +15,9 @@ from typing import Any
 from botocore.loaders import Loader
 from botocore.model import ListShape, OperationModel, ServiceModel, Shape, StringShape, StructureShape
 
+# JSON can write these, and no database column or UTF-8 reply can carry them.
+_UNKEPT = re.compile("[\x00\ud800-\udfff]")
+
 
 class ShapeError(ValueError):
     """A value that the model does not allow; the message names its path."""
@@ -60,8 +63,13 @@ def _structure(shape: StructureShape, value: Any, path: str) -> None:
             raise ShapeError(f"{path}.{name}: is required")
     for name, item in value.items():
         if name not in shape.members:
-            raise ShapeError(f"{path}.{name}: is not a parameter of this operation")
+            raise ShapeError(f"{path}.{_plain(name)}: is not a parameter of this operation")
         check(shape.members[name], item, f"{path}.{name}")
+
+
+def _plain(name: str) -> str:
+    """Return a caller's own name so that a reply can carry it."""
+    return name[:80].encode("ascii", "backslashreplace").decode()
 
 
 def _list(shape: ListShape, value: Any, path: str) -> None:
@@ -75,6 +83,8 @@ def _list(shape: ListShape, value: Any, path: str) -> None:
 def _string(shape: StringShape, value: Any, path: str) -> None:
     if not isinstance(value, str):
         raise ShapeError(f"{path}: must be a string")
+    if _UNKEPT.search(value):
+        raise ShapeError(f"{path}: holds a NUL character or half of a surrogate pair")
     _bounds(shape, len(value), path, "length")
     pattern = shape.metadata.get("pattern")
     # The model's patterns carry their own anchors, but "$" would let a trailing line feed through.
@@ -97,7 +107,8 @@ def _boolean(_shape: Shape, value: Any, path: str) -> None:
 
 def _timestamp(_shape: Shape, value: Any, path: str) -> None:
     number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not number or not math.isfinite(value):
+    # A whole number may be too long for a float, which isfinite would ask for.
+    if not number or not (isinstance(value, int) or math.isfinite(value)):
         raise ShapeError(f"{path}: must be a time in seconds since 1970")
 
 

@@ -2,6 +2,7 @@
 
 import hashlib
 import io
+import struct
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,13 +10,23 @@ from django.conf import settings
 from django.core.files.base import ContentFile
 from django.db import transaction
 from PIL import Image as Pillow
-from PIL import ImageOps, UnidentifiedImageError
+from PIL import UnidentifiedImageError
 
 from hits.models import Image, Project
 from hits.services.errors import BadFile
 
 _SUFFIXES = {"JPEG": {".jpg", ".jpeg"}, "PNG": {".png"}, "WEBP": {".webp"}}
 _MODES = {"RGB", "L", "P", "RGBA", "LA"}
+_ORIENTATION = 0x0112  # EXIF 2.3, table 4
+_TURNS = {
+    2: Pillow.Transpose.FLIP_LEFT_RIGHT,
+    3: Pillow.Transpose.ROTATE_180,
+    4: Pillow.Transpose.FLIP_TOP_BOTTOM,
+    5: Pillow.Transpose.TRANSPOSE,
+    6: Pillow.Transpose.ROTATE_270,
+    7: Pillow.Transpose.TRANSVERSE,
+    8: Pillow.Transpose.ROTATE_90,
+}
 SUFFIXES = frozenset().union(*_SUFFIXES.values())
 
 
@@ -95,8 +106,7 @@ def decode(name: str, data: bytes) -> Decoded:
             _check_header(name, picture)
             source_format = str(picture.format)
             picture.load()
-            upright = ImageOps.exif_transpose(picture)
-            return _encode(_flatten(upright), source_format)
+            return _encode(_flatten(_upright(picture)), source_format)
     except BadFile:
         raise
     except Pillow.DecompressionBombError as error:
@@ -123,6 +133,15 @@ def _check_header(name: str, picture: Pillow.Image) -> None:
             f"{name}: {picture.width} × {picture.height} is too large; "
             f"use {settings.MAX_IMAGE_PIXELS // 10**6} megapixels or less"
         )
+
+
+def _upright(picture: Pillow.Image) -> Pillow.Image:
+    """Turn the picture as its EXIF says. Pillow's own function also writes the EXIF anew, and may fail at it."""
+    try:
+        turn = _TURNS.get(picture.getexif().get(_ORIENTATION) or 1)
+    except (struct.error, TypeError, AttributeError, LookupError, ArithmeticError) as error:
+        raise ValueError("its EXIF cannot be read") from error
+    return picture if turn is None else picture.transpose(turn)
 
 
 def _flatten(picture: Pillow.Image) -> Pillow.Image:

@@ -140,6 +140,7 @@ def _keep_alive(job: Job) -> threading.Event:
         while not over.wait(HEARTBEAT_SECONDS):
             mine = Job.objects.filter(pk=job.pk, lease_owner=job.lease_owner, state=JobState.RUNNING)
             mine.update(lease_until=timezone.now() + LEASE)
+            beat()
         connection.close()
 
     threading.Thread(target=renew, name=f"lease-of-job-{job.pk}", daemon=True).start()

@@ -19,6 +19,7 @@ from hits.services import audit, jobs
 from hits.services.errors import Refused
 
 PUBLISH_TASK = "hits.publish_batch"
+MOST_CENTS = 100_000  # a thousand dollars for one task is a slip of the finger
 MAX_ASSIGNMENTS = 9  # ten and more cost double fees on Amazon; more opinions come as further HITs
 
 
@@ -91,8 +92,11 @@ def launch_batch(
     by: AbstractBaseUser | None,
     terms: Terms = Terms(),
     provenance: dict[str, Any] | None = None,
+    once: str = "",
 ) -> tuple[Batch, Job]:
     """Write the batch with all its planned HITs, and queue their publication.
+
+    ``once`` names the wish to launch: a second press of the same button gets the first one's batch.
 
     Raises:
         Refused: nothing to launch, unknown kind, a bad unit, an image of another project, bad terms.
@@ -103,8 +107,14 @@ def launch_batch(
         raise Refused("units: nothing to launch; choose at least one")
     _check_confirmation(environment, estimate(kind=kind, terms=terms, units=len(units)), terms)
     payloads = [_checked(kind, unit) for unit in units]
+    facts = (provenance or {}) | ({"launch_key": once} if once else {})
     with transaction.atomic():
-        batch = _create_batch(project, kind, name, terms, environment, by, provenance or {}, len(units))
+        # PostgreSQL: one launch at a time in a project. (SQLite: always so.)
+        Project.objects.select_for_update().get(pk=project.pk)
+        known = launched_before(project=project, once=once)
+        if known is not None:
+            return known, Job.objects.filter(exclusive_key=f"publish:{known.pk}").latest("pk")
+        batch = _create_batch(project, kind, name, terms, environment, by, facts, len(units))
         for unit, payload in zip(units, payloads, strict=True):
             _create_unit(batch, kind, unit, payload)
         audit.record(
@@ -124,6 +134,11 @@ def launch_batch(
             batch=batch.pk,
         )
     return batch, job
+
+
+def launched_before(*, project: Project, once: str) -> Batch | None:
+    """Return the batch that this very wish launched already."""
+    return Batch.objects.filter(project=project, provenance__launch_key=once).first() if once else None
 
 
 def _check_confirmation(environment: Environment, cost: Estimate, terms: Terms) -> None:
@@ -151,11 +166,11 @@ def _checked(kind: HitKind, unit: PlannedUnit) -> dict[str, Any]:
 def _terms(kind: HitKind, terms: Terms) -> tuple[int, int, int]:
     reward = kind.reward_cents if terms.reward_cents is None else terms.reward_cents
     bonus = kind.bonus_cents if terms.bonus_cents is None else terms.bonus_cents
-    each = terms.assignments_per_hit or kind.assignments_per_hit
-    if reward < 1:
-        raise Refused("reward: pay at least one cent")
-    if bonus < 0:
-        raise Refused("bonus: use 0 or more cents")
+    each = kind.assignments_per_hit if terms.assignments_per_hit is None else terms.assignments_per_hit
+    if not 1 <= reward <= MOST_CENTS:
+        raise Refused(f"reward: pay at least one cent, and at most {format_usd(MOST_CENTS)}")
+    if not 0 <= bonus <= MOST_CENTS:
+        raise Refused(f"bonus: use 0 or more cents, and at most {format_usd(MOST_CENTS)}")
     if not 1 <= each <= MAX_ASSIGNMENTS:
         raise Refused(f"assignments per HIT: use 1 to {MAX_ASSIGNMENTS}")
     return reward, bonus, each

@@ -10,6 +10,8 @@ from hits.services.errors import BadFile
 from hits.services.images import SUFFIXES, Description, decode, import_image
 
 COLUMNS = {"file", "url", "credit", "licence", "alt", "split", "entity_count", "width", "height"}
+LONGEST_URL = 500
+LONGEST_NUMBER = 9  # digits, which every database's integer column takes
 SPLITS = {"", "train", "val", "test"}
 
 
@@ -90,6 +92,9 @@ def _header(path: Path, header: list[str] | None) -> list[str]:
         raise BadFile(
             f"{path}: row 1 has no column called file; it names each picture, relative to the manifest"
         )
+    twice = sorted({column for column in columns if column in COLUMNS and columns.count(column) > 1})
+    if twice:
+        raise BadFile(f"{path}: row 1 has the column {twice[0]!r} twice: remove one")
     unknown = sorted(set(columns) - COLUMNS)
     if unknown:
         raise BadFile(
@@ -103,6 +108,9 @@ def _manifest_row(path: Path, line: int, columns: list[str], cells: list[str]) -
     if len(cells) != len(columns):
         raise BadFile(f"{place} has {len(cells)} values, the header has {len(columns)}: add or remove commas")
     values = {column: cell.strip() for column, cell in zip(columns, cells, strict=True)}
+    for column, text in values.items():
+        if "\x00" in text:
+            raise BadFile(f"{place}, column {column}: holds a NUL character; remove it")
     if not values["file"]:
         raise BadFile(f"{place}, column file: is empty")
     file = (path.parent / values["file"]).resolve()
@@ -111,7 +119,7 @@ def _manifest_row(path: Path, line: int, columns: list[str], cells: list[str]) -
     if values.get("split", "") not in SPLITS:
         raise BadFile(f"{place}, column split: {values['split']!r} is unknown; use train, val or test")
     about = Description(
-        source_url=values.get("url", ""),
+        source_url=_address(place, values.get("url", "")),
         credit=values.get("credit", ""),
         licence=values.get("licence", ""),
         alt=values.get("alt", ""),
@@ -123,17 +131,30 @@ def _manifest_row(path: Path, line: int, columns: list[str], cells: list[str]) -
     return Row(place, file, about)
 
 
+def _address(place: str, text: str) -> str:
+    """Return where a picture comes from; it is published, and readers will follow it."""
+    if text and not (text.startswith(("https://", "http://")) and len(text) <= LONGEST_URL):
+        raise BadFile(
+            f"{place}, column url: {text[:40]!r} is no web address of up to {LONGEST_URL} characters"
+        )
+    return text
+
+
 def _number(place: str, values: dict[str, str], column: str) -> int | None:
     text = values.get(column, "")
     if not text:
         return None
     if not text.isascii() or not text.isdigit():
         raise BadFile(f"{place}, column {column}: {text!r} is no whole number")
+    if len(text) > LONGEST_NUMBER:
+        raise BadFile(f"{place}, column {column}: {text[:20]}… is too large a number")
     return int(text)
 
 
 def _problem(row: Row) -> str:
     try:
+        if row.path.exists() and not row.path.is_file():
+            return f"{row.place}: {row.path.name} is no file but a folder or a pipe; name a picture"
         data = row.path.read_bytes()
     except OSError as error:
         return f"{row.place}: {row.path.name} cannot be read ({error.strerror})"

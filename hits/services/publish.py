@@ -93,12 +93,16 @@ def _publish_one(
     if remote is None:
         crash_point("publish.before_intent")
         with transaction.atomic():
-            Hit.objects.filter(pk=hit.pk).update(state=HitState.INTENT, attempt_at=timezone.now())
+            intended = Hit.objects.filter(pk=hit.pk, state__in=[HitState.PLANNED, HitState.INTENT]).update(
+                state=HitState.INTENT, attempt_at=timezone.now()
+            )
+        if not intended:
+            return  # another process published it a moment ago
         crash_point("publish.after_intent")
         remote = _create(batch, hit, hit_type_id, marketplace)
         crash_point("publish.after_call")
     with transaction.atomic():
-        Hit.objects.filter(pk=hit.pk).update(
+        Hit.objects.filter(pk=hit.pk, state=HitState.INTENT).update(
             state=HitState.LIVE, hit_id=remote.hit_id, expires_at=remote.expires_at, error=""
         )
         fees = fees_of(batch.environment)

@@ -93,14 +93,18 @@ def _plan(decision: Decision, operation: OutgoingCall.Operation, amount: int, fe
 
 
 def settle(*, decision: Decision, marketplace: Marketplace) -> bool:
-    """Make the decision's outstanding calls, in order; return whether none is left. Repeatable.
+    """Make the decision's outstanding calls, in order; return whether all are done. Repeatable.
+
+    A call rests on the one before it: no bonus leaves while the approval is refused.
 
     Raises:
         Refused: the marketplace refused one for good; what was done stays done.
     """
-    for call in decision.calls.filter(state__in=_PENDING):
+    for call in decision.calls.exclude(state=CallState.DONE):
+        if call.state == CallState.REFUSED:
+            return False
         _settle_call(call, marketplace)
-    return not decision.calls.filter(state__in=_PENDING).exists()
+    return not decision.calls.exclude(state=CallState.DONE).exists()
 
 
 def settle_outstanding(*, marketplace: Marketplace) -> int:
@@ -126,7 +130,11 @@ def _settle_call(call: OutgoingCall, marketplace: Marketplace) -> None:
     uncertain = call.state == CallState.INTENT
     stale = uncertain and call.attempt_at is not None and call.attempt_at < timezone.now() - TOKEN_LIFE
     with transaction.atomic():
-        OutgoingCall.objects.filter(pk=call.pk).update(state=CallState.INTENT, attempt_at=timezone.now())
+        intended = OutgoingCall.objects.filter(pk=call.pk, state__in=_PENDING).update(
+            state=CallState.INTENT, attempt_at=timezone.now()
+        )
+    if not intended:
+        return  # another process made it, or was refused, a moment ago
     crash_point("settle.after_intent")
     try:
         if not (stale and _bonus_stands(call, marketplace)):
@@ -192,7 +200,9 @@ def _went_through(call: OutgoingCall, error: MarketplaceError, marketplace: Mark
 def _give_up(call: OutgoingCall, error: MarketplaceError) -> None:
     if error.retry:
         return  # the intent stands; the sweeper repeats it with the same token
-    OutgoingCall.objects.filter(pk=call.pk).update(state=CallState.REFUSED, error=str(error)[:400])
+    OutgoingCall.objects.filter(pk=call.pk, state=CallState.INTENT).update(
+        state=CallState.REFUSED, error=str(error)[:400]
+    )
 
 
 def _record(call: OutgoingCall) -> None:

@@ -25,6 +25,7 @@ from hits.views.balance import balance, forget_balance
 from hits.views.who import person
 
 AT_ONCE = 50  # more approvals than this go to a worker process
+LONGEST_ID = 18  # digits of the largest row id that every database takes
 
 
 @require_safe
@@ -187,7 +188,7 @@ def batch_close(request: HttpRequest, batch: Batch) -> HttpResponse:
 def batch_approve_all(request: HttpRequest, batch: Batch) -> HttpResponse:
     """Approve and pay what the dialog named."""
     last = request.POST.get("last", "")
-    if not last.isascii() or not last.isdigit():
+    if not last.isascii() or not last.isdigit() or len(last) > LONGEST_ID:
         messages.error(request, "Nothing was approved: open the dialog again from the batch’s page.")
         return redirect("batch-detail", batch.pk)
     port = marketplace()

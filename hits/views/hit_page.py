@@ -1,5 +1,6 @@
 """The page inside the marketplace's frame. No cookies, no session, and a GET writes nothing."""
 
+import re
 import uuid
 from typing import Any
 from urllib.parse import urlsplit
@@ -10,6 +11,7 @@ from django.contrib.auth.decorators import login_not_required
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
+from django.views.decorators.cache import never_cache
 from django.views.decorators.clickjacking import xframe_options_exempt
 from django.views.decorators.http import require_safe
 
@@ -24,10 +26,12 @@ from hits.selectors.images import facts_of
 from hits.services.submit import PageKey, issue_token
 
 MAX_ID = 64
+_PLAIN_PATH = re.compile(r"(/[A-Za-z0-9_~-][A-Za-z0-9_~.-]*)*/?")
 
 
 @login_not_required
 @require_safe
+@never_cache  # the page carries its bearer token
 @xframe_options_exempt
 @csp_replace({"frame-ancestors": settings.HIT_FRAME_ANCESTORS, "form-action": settings.HIT_SUBMIT_ORIGINS})  # type: ignore[arg-type]
 def hit_page(request: HttpRequest, public_id: uuid.UUID) -> HttpResponse:
@@ -56,16 +60,24 @@ def hit_page(request: HttpRequest, public_id: uuid.UUID) -> HttpResponse:
 
 def _parameter(request: HttpRequest, name: str) -> str:
     value = request.GET.get(name, "").strip()
+    if not (value.isascii() and value.isprintable()):
+        return ""  # no marketplace's id or address has such characters, and not every database keeps them
     return value if name == "turkSubmitTo" or len(value) <= MAX_ID else ""
 
 
 def _submit_url(turk_submit_to: str) -> str:
     """Return where the form goes, or nothing when the origin is not allowed.
 
-    Only the origin is compared: the built-in marketplace carries the attempt's secret in the path.
+    Only the origin is compared: the built-in marketplace carries the attempt's secret in the path. What
+    would lead to another path of that origin is refused: a query, a fragment (empty ones too), dots.
     """
-    parts = urlsplit(turk_submit_to)
-    if f"{parts.scheme}://{parts.netloc}" not in settings.HIT_SUBMIT_ORIGINS or parts.query or parts.fragment:
+    try:
+        parts = urlsplit(turk_submit_to)
+    except ValueError:
+        return ""  # for instance half an IPv6 address
+    if f"{parts.scheme}://{parts.netloc}" not in settings.HIT_SUBMIT_ORIGINS:
+        return ""
+    if not _PLAIN_PATH.fullmatch(parts.path) or any(mark in turk_submit_to for mark in "?#\\"):
         return ""
     return f"{turk_submit_to.rstrip('/')}/mturk/externalSubmit"
 

@@ -1,5 +1,6 @@
 """Launch a batch: choose, see what it costs, confirm."""
 
+import uuid
 from typing import Any
 
 from django.contrib import messages
@@ -12,7 +13,7 @@ from hits.domain.pay import cents_per_hour
 from hits.domain.states import Purpose
 from hits.forms import LaunchForm
 from hits.kind import HitKind
-from hits.models import Project
+from hits.models import Image, Project
 from hits.mturk.environments import current
 from hits.selectors.images import unused
 from hits.services import launch
@@ -20,6 +21,8 @@ from hits.services.errors import Refused
 from hits.views.access import project_page
 from hits.views.balance import balance, forget_balance
 from hits.views.who import person
+
+LONGEST_KEY = 64
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -31,6 +34,10 @@ def batch_new(request: HttpRequest, project: Project) -> HttpResponse:
     context: dict[str, Any] = {"project": project, "section": "batches", "kinds": kinds, "kind": kind}
     if kind is None:
         return render(request, "hits/batch_new.html", context)
+    once = request.POST.get("launch_key", "")[:LONGEST_KEY]
+    known = launch.launched_before(project=project, once=once)
+    if known is not None:
+        return redirect("batch-detail", known.pk)
     images = unused(project, kind.name)
     form = LaunchForm(kind, len(images), request.POST or None)
     context |= {
@@ -42,8 +49,8 @@ def batch_new(request: HttpRequest, project: Project) -> HttpResponse:
     if request.method == "POST" and images:
         if form.is_valid():
             if request.POST.get("step") == "launch":
-                return _launch(request, project, kind, form, [image.pk for image in images])
-            context |= _estimate(project, kind, form)
+                return _launch(request, project, kind, form, images)
+            context |= _estimate(project, kind, form) | {"launch_key": uuid.uuid4().hex}
         else:
             status = 400
     return render(request, "hits/batch_new.html", context, status=status)
@@ -80,9 +87,10 @@ def _estimate(project: Project, kind: HitKind, form: LaunchForm) -> dict[str, An
 
 
 def _launch(
-    request: HttpRequest, project: Project, kind: HitKind, form: LaunchForm, images: list[int]
+    request: HttpRequest, project: Project, kind: HitKind, form: LaunchForm, images: list[Image]
 ) -> HttpResponse:
-    units = [launch.PlannedUnit(f"image-{pk}", {"image": pk}) for pk in images[: form.units]]
+    chosen = [image.pk for image in images[: form.units]]
+    units = [launch.PlannedUnit(f"image-{pk}", {"image": pk}) for pk in chosen]
     try:
         batch, _ = launch.launch_batch(
             project=project,
@@ -91,6 +99,7 @@ def _launch(
             units=units,
             by=person(request),
             terms=form.terms,
+            once=request.POST.get("launch_key", "")[:LONGEST_KEY],
         )
     except Refused as error:
         messages.error(request, f"Not launched: {error}.")

@@ -1,13 +1,11 @@
 """A real server, a real worker process and a real browser on the test's own database."""
 
 import shutil
-import subprocess
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
-from annotation_site.management.commands.serve import worker_command
 from tests.support import children
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
@@ -48,11 +46,8 @@ def site(transactional_db: None, settings: Any) -> Iterator[str]:
 def worker_process(site: str) -> Iterator[None]:
     """Run the background worker, so that what the pages queue is done."""
     port = site.rsplit(":", 1)[1]
-    environment = children.child_environment(PORT=port)
-    process = subprocess.Popen(worker_command(), env=environment, cwd=children.ROOT)
-    yield
-    process.terminate()
-    process.wait(timeout=20)
+    with children.worker(PORT=port):
+        yield
 
 
 @pytest.fixture

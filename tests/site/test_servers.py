@@ -9,7 +9,6 @@ import uuid
 
 import pytest
 
-from annotation_site.management.commands.serve import worker_command
 from hits.domain.states import JobState
 from hits.models import Job
 from hits.services import jobs
@@ -66,17 +65,12 @@ def test_a_job_whose_message_was_lost_is_done_all_the_same() -> None:
 def _done_by_a_worker(**more: str) -> None:
     job = jobs.enqueue(task="hits.nothing", title="Nothing")
     Job.objects.filter(pk=job.pk).update(task="hits.sync_batch", args={"batch": 0})
-    environment = children.child_environment(**more)
-    process = subprocess.Popen(worker_command(), env=environment, cwd=children.ROOT)
-    try:
+    with children.worker(**more):
         ends = time.monotonic() + 60
         while time.monotonic() < ends:
             job.refresh_from_db()
             if job.state not in {JobState.QUEUED, JobState.RUNNING}:
                 break
             time.sleep(0.3)
-    finally:
-        process.terminate()
-        process.wait(timeout=20)
     # Batch 0 does not exist, so the worker took the job up and said so.
     assert (job.state, "DoesNotExist" in job.error) == (JobState.FAILED, True)

@@ -13,6 +13,8 @@ from pathlib import Path
 from django.conf import settings
 from django.db import connection
 
+from annotation_site.management.commands.serve import worker_command
+
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -71,6 +73,19 @@ def server(port: int, **more: str) -> Iterator[str]:
     try:
         _wait(base)
         yield base
+    finally:
+        process.terminate()
+        process.wait(timeout=20)
+
+
+@contextmanager
+def worker(**more: str) -> Iterator[None]:
+    """Run the real background worker; wake-ups that earlier tests left in the queue are forgotten first."""
+    for message in (settings.VAR_DIR / "queue" / "messages").glob("*.msg"):
+        message.unlink(missing_ok=True)
+    process = subprocess.Popen(worker_command(), env=child_environment(**more), cwd=ROOT)
+    try:
+        yield
     finally:
         process.terminate()
         process.wait(timeout=20)

@@ -55,7 +55,7 @@ def worker_command() -> list[str]:
     """Return the command line of the background worker."""
     return [
         sys.executable, "-m", "celery", "--app", "annotation_site", "worker", "--beat",
-        "--concurrency", os.environ.get("WORKER_CONCURRENCY", "1"), "--pool", "prefork",
+        "--concurrency", os.environ.get("WORKER_CONCURRENCY", "2"), "--pool", "prefork",
         "--without-gossip", "--without-mingle", "--loglevel", "warning",
     ]  # fmt: skip
 

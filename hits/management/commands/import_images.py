@@ -25,6 +25,8 @@ class Command(DeerstalkerCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         """Import, and say how many were new."""
         project = project_called(options["project"])
+        if options["limit"] is not None and options["limit"] < 1:
+            raise bad_input(f"--limit {options['limit']}: take at least one image")
         try:
             done = import_path(project=project, path=options["path"], limit=options["limit"])
         except Refused as error:

@@ -43,6 +43,8 @@ class Command(DeerstalkerCommand):
             raise bad_input(f"kind: {error}") from error
         if kind.purpose is not Purpose.COLLECTING:
             raise bad_input(f"kind {kind.name}: judges other work; launch it from the judging page")
+        if options["limit"] is not None and options["limit"] < 1:
+            raise bad_input(f"--limit {options['limit']}: take at least one image")
         images = usable(project)[: options["limit"]]
         units = [PlannedUnit(key=f"image-{image.pk}", payload={"image": image.pk}) for image in images]
         terms = Terms(

@@ -10,6 +10,7 @@ from django.contrib.auth.models import Group, User
 from django.db import DEFAULT_DB_ALIAS, transaction
 
 from hits.domain.access_keys import derive_secret, new_access_key_id
+from hits.domain.money import format_dollars
 from hits.marketplace.errors import Refused
 from hits.marketplace.models import AccessKey, Clock, Requester, Worker
 
@@ -18,6 +19,7 @@ from . import ledger
 PLATFORM_NAME = "Deerstalker"
 ANNOTATOR_GROUP = "annotator"
 MAX_NAME = 100
+MAX_ACCOUNT_CENTS = 99_999_999_999  # the largest sum that our own client reads back: nine digits of dollars
 
 
 @dataclass(frozen=True)
@@ -44,7 +46,7 @@ def create_requester(*, name: str, funds_cents: int | None = None, first_funds_c
     requester, created = Requester.objects.get_or_create(name=clean)
     funds = funds_cents if funds_cents is not None else (first_funds_cents if created else 0)
     if funds:
-        ledger.deposit(requester=requester, cents=funds, at=Clock.now(), note="create_requester")
+        deposit(requester=requester, cents=funds, note="create_requester")
     key = AccessKey.objects.create(requester=requester, access_key_id=new_access_key_id())
     requester.refresh_from_db()
     return KeyPair(
@@ -69,6 +71,9 @@ def deposit(*, requester: Requester, cents: int, note: str = "") -> None:
     """Fund a requester's account by a positive number of cents. Raises Refused otherwise."""
     if cents <= 0:
         raise Refused("Deposit at least one cent.")
+    requester.refresh_from_db()
+    if requester.available_cents + requester.held_cents + cents > MAX_ACCOUNT_CENTS:
+        raise Refused(f"Funds of more than {format_dollars(MAX_ACCOUNT_CENTS)} are too large for an account.")
     ledger.deposit(requester=requester, cents=cents, at=Clock.now(), note=note)
 
 

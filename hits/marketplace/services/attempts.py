@@ -164,7 +164,12 @@ def _hand_in(attempt: Attempt, fields: list[tuple[str, str]], now: datetime) -> 
         pk=slot.pk, state=SlotState.PENDING, worker=attempt.worker, deadline=attempt.deadline
     ).update(state=SlotState.SUBMITTED, submitted_at=now, auto_approval_at=auto, answer=answer)
     if not claimed:
-        raise Refused(NOT_PENDING)
+        # On PostgreSQL two presses run side by side: the later one waits here and finds the work done.
+        attempt.refresh_from_db(fields=["outcome"])
+        if attempt.outcome != Outcome.SUBMITTED:
+            raise Refused(NOT_PENDING)
+        slot.refresh_from_db()
+        return Handed(assignment=slot, repeated=True)
     Attempt.objects.filter(pk=attempt.pk).update(outcome=Outcome.SUBMITTED, ended_at=now)
     slot.refresh_from_db()
     return Handed(assignment=slot, repeated=False)

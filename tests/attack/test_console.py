@@ -1,0 +1,110 @@
+"""Hostile input on the console, in addresses and in logs."""
+
+import logging
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
+from django.urls import reverse
+
+from annotation_site.logs import SecretFilter
+from hits.marketplace.errors import Refused
+from hits.models import Batch, Image, Project
+from tests.support import market
+from tests.support.loop import launched
+from tests.support.pictures import picture
+
+pytestmark = pytest.mark.django_db
+MakeImage = Callable[..., Image]
+
+
+@pytest.fixture
+def desk(researcher: User) -> Client:
+    """Return a researcher's browser."""
+    client = Client(raise_request_exception=False)
+    client.force_login(researcher)
+    return client
+
+
+@pytest.mark.parametrize("last", ["9" * 5000, "9" * 19, "-1", "٣", ""])
+def test_approving_up_to_a_number_that_is_no_row_approves_nothing(
+    desk: Client, project: Project, make_image: MakeImage, last: str
+) -> None:
+    batch = launched(project, [make_image(1)])
+    reply = desk.post(reverse("batch-approve-all", args=[batch.pk]), {"last": last}, follow=True)
+    assert reply.status_code == 200
+    assert "Nothing was approved" in reply.text
+
+
+@pytest.mark.parametrize(
+    "path", ["/work/tasks/%00", "/projects/%00/", "/sign-in/?next=%00", "/work/groups/a%00b/preview"]
+)
+def test_a_nul_in_an_address_is_a_bad_request(desk: Client, path: str) -> None:
+    assert desk.get(path).status_code == 400
+
+
+def test_a_nul_in_a_form_is_refused_by_field_and_nothing_is_stored(desk: Client, project: Project) -> None:
+    files = SimpleUploadedFile("a.png", picture(), content_type="image/png")
+    reply = desk.post(reverse("project-images", args=[project.slug]), {"files": files, "credit": "a\x00b"})
+    assert reply.status_code == 400
+    assert "credit" in reply.text
+    assert not Image.objects.exists()
+
+
+def _confirmed(desk: Client, project: Project) -> dict[str, str]:
+    """Return what the confirming page would send."""
+    form = {"name": "Kitchens", "reward": "1.10", "bonus": "0.15", "assignments": "1", "which": "first"}
+    form |= {"first": "1", "step": "estimate"}
+    reply = desk.post(reverse("batch-new", args=[project.slug]), form)
+    return form | {"step": "launch", "launch_key": reply.context["launch_key"]}
+
+
+def test_pressing_launch_twice_launches_once(desk: Client, project: Project, make_image: MakeImage) -> None:
+    for seed in range(3):
+        make_image(seed)
+    form = _confirmed(desk, project)
+    url = reverse("batch-new", args=[project.slug])
+    replies = [desk.post(url, form) for _ in range(2)]
+    batch = Batch.objects.get()
+    assert {reply.headers["Location"] for reply in replies} == {reverse("batch-detail", args=[batch.pk])}
+    desk.post(url, _confirmed(desk, project))
+    assert Batch.objects.count() == 2  # a new wish is a new batch
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_balance_that_no_page_could_show_is_refused(
+    desk: Client, project: Project, make_image: MakeImage
+) -> None:
+    batch = launched(project, [make_image(1)])
+    market.fund(99_999_999_999)
+    for more in (1, 10**18):
+        with pytest.raises(Refused, match="too large"):
+            market.fund(more)
+    reply = desk.get(reverse("batch-detail", args=[batch.pk]))
+    assert reply.status_code == 200
+
+
+@pytest.mark.parametrize("spelling", ["{name}", "{name}:1", "{name}.:8000"])
+def test_no_spelling_of_the_hit_origin_reaches_the_console(client: Client, spelling: str) -> None:
+    name = settings.HIT_ORIGIN.removeprefix("http://").partition(":")[0]
+    assert client.get("/sign-in/", headers={"host": spelling.format(name=name)}).status_code == 404
+
+
+def test_the_secret_of_an_attempt_reaches_no_log(client: Client, caplog: Any) -> None:
+    secret = "5e" * 32
+    handler = next(
+        found
+        for found in logging.getLogger().handlers
+        if any(isinstance(each, SecretFilter) for each in found.filters)
+    )
+    with caplog.at_level(logging.WARNING, "django.request"):
+        client.get(f"/a/{secret}/mturk/externalSubmit")
+        client.post(f"/a/{secret}/mturk/externalSubmit/")
+    assert len(caplog.records) == 2
+    for record in caplog.records:
+        assert handler.filter(record)
+        assert secret not in handler.format(record)
