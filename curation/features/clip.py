@@ -26,6 +26,7 @@ class ClipEncoder:
     is_clip = True
 
     def __init__(self, source: str, *, device: str = "") -> None:
+        from safetensors import SafetensorError  # noqa: PLC0415
         from transformers import AutoTokenizer, CLIPModel  # noqa: PLC0415 - takes seconds to import
 
         # The Pil class itself: the plain name falls back to it with a warning where torchvision is missing.
@@ -35,7 +36,7 @@ class ClipEncoder:
             self._model = CLIPModel.from_pretrained(source).eval()
             self._processor = CLIPImageProcessorPil.from_pretrained(source)
             self._tokenizer = AutoTokenizer.from_pretrained(source)
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, RuntimeError, SafetensorError) as error:  # also cut-off or other weights
             raise EncoderUnavailable(
                 f"CLIP weights {source!r} cannot be had: name a folder with config.json, model.safetensors and "
                 "the tokenizer's files, or a hub id that this machine can download"

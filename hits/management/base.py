@@ -4,11 +4,17 @@ import json
 from argparse import ArgumentParser
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 
 class DeerstalkerCommand(BaseCommand):
     """A command with ``--json``. Progress and warnings go to stderr; stdout belongs to the result."""
+
+    def create_parser(self, *args: Any, **kwargs: Any) -> CommandParser:
+        """Return a parser that answers a bad flag with its one line alone; ``--help`` shows the usage."""
+        parser = super().create_parser(*args, **kwargs)
+        parser.print_usage = lambda file=None: None  # type: ignore[method-assign]
+        return parser
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Declare ``--json``."""

@@ -1,6 +1,8 @@
 """The three file commands: figures, JSON, and one line with status 2 for bad input."""
 
 import json
+import subprocess
+import sys
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -8,6 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 from django.core.management import CommandError, call_command
+
+from tests.support.children import ROOT
 
 CASES = Path(__file__).resolve().parents[1] / "cases"
 KEYS = {
@@ -178,3 +182,44 @@ def test_comparison_sets_name_what_does_not_fit(tmp_path: Path) -> None:
     _fails("99", "build_comparison_sets", *matrix, *files, "--candidates", str(tmp_path / "c.json"))
     (tmp_path / "t.json").write_text(json.dumps(["only one"]))
     _fails("60 inferences", "build_comparison_sets", *matrix, *files)
+
+
+def test_messages_name_the_file(tmp_path: Path) -> None:
+    np.save(tmp_path / "f.npy", np.zeros((3, 4), np.float32))
+    _fails(
+        r"f\.npy\): row 0 is all zeros",
+        "deduplicate",
+        "--features",
+        str(tmp_path / "f.npy"),
+        "--clusters",
+        "2",
+    )
+    (tmp_path / "p.json").write_text('{"a": 1}')
+    (tmp_path / "k.json").write_text("{}")
+    files = ["--predictions", str(tmp_path / "p.json"), "--answer-key", str(tmp_path / "k.json")]
+    _fails(r"p\.json\): 'a' not in the answer key", "evaluate", "retrieval", *files)
+
+
+def test_soft_deduplication_keeps_the_lowest_or_draws_by_seed(tmp_path: Path) -> None:
+    files = _comparison_files(tmp_path)
+    matrix = ["--plausibility", str(tmp_path / "p.npy"), *files]
+    plain = _json("build_comparison_sets", *matrix)
+    drawn = [_json("build_comparison_sets", *matrix, "--seed", str(seed)) for seed in (5, 5, 6, 7)]
+    assert drawn[0] == drawn[1]
+    assert any(other != plain for other in drawn)
+    _fails("--seed -1: is negative", "build_comparison_sets", *matrix, "--seed", "-1")
+
+
+def test_deduplicate_refuses_a_negative_seed(tmp_path: Path) -> None:
+    np.save(tmp_path / "f.npy", np.eye(3, dtype=np.float32))
+    files = ["--features", str(tmp_path / "f.npy"), "--clusters", "2"]
+    _fails("--seed -1: is negative", "deduplicate", *files, "--seed", "-1")
+
+
+@pytest.mark.parametrize("flags", [[], ["--features", "f.npy", "--clusters", "many"], ["--no-such"]])
+def test_bad_flags_get_one_line(flags: list[str]) -> None:
+    command = [sys.executable, "manage.py", "deduplicate", *flags]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
+    assert done.returncode == 2
+    assert len(done.stderr.splitlines()) == 1
+    assert done.stderr.startswith("manage.py deduplicate: error: ")

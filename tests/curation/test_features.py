@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -129,6 +130,14 @@ def test_the_offline_encoder_finds_the_right_sentence(pictures: list[Pillow.Imag
 def test_missing_weights_are_explained(tmp_path: Path) -> None:
     with pytest.raises(EncoderUnavailable, match="cannot be had: name a folder"):
         get_encoder(f"clip:{tmp_path}")
+
+
+def test_cut_off_weights_are_explained(tmp_path: Path, tiny_clip: str) -> None:
+    shutil.copytree(tiny_clip, tmp_path / "cut")
+    weights = tmp_path / "cut" / "model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:5])
+    with pytest.raises(EncoderUnavailable, match="cannot be had: name a folder"):
+        get_encoder(f"clip:{tmp_path / 'cut'}")
 
 
 @pytest.mark.parametrize("name", ["clip", "clip:", "resnet"])

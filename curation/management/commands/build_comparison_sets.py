@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from curation.evaluation.inputs import read_json, read_npy
+from curation.management.naming import name_file
 from curation.negatives.comparison_sets import (
     ComparisonSetOptions,
     ComparisonSetResult,
@@ -19,6 +20,14 @@ from curation.negatives.greedy import Diversity
 from curation.negatives.plausibility import EmbeddingPlausibility, PlausibilityMatrix, PlausibilityRows
 from curation.records import InvalidInput
 from hits.management.base import DeerstalkerCommand, bad_input, emit_json
+
+FILES = {
+    "plausibility": "plausibility",
+    "image embeddings": "image_embeddings",
+    "inference embeddings": "inference_embeddings",
+    "text embeddings": "text_embeddings",
+    "candidates": "candidates",
+}
 
 
 class Command(DeerstalkerCommand):
@@ -43,13 +52,19 @@ class Command(DeerstalkerCommand):
         parser.add_argument("--size", type=int, default=10)
         parser.add_argument("--min-candidates", type=int, default=20)
         parser.add_argument("--max-verbatim", type=int, default=3)
+        parser.add_argument(
+            "--seed",
+            type=int,
+            help="without --candidates: draw the member kept of each cluster; its lowest id if absent",
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Build and print."""
         try:
             result = _build(options)
         except InvalidInput as error:
-            raise bad_input(str(error)) from error
+            files = {label: options[flag] for label, flag in FILES.items()}
+            raise bad_input(name_file(str(error), files)) from error
         if options["json"]:
             emit_json(
                 self,
@@ -65,7 +80,7 @@ class Command(DeerstalkerCommand):
 def _build(options: dict[str, Any]) -> ComparisonSetResult:
     texts = _texts(options["texts"])
     vectors = _matrix(options["text_embeddings"])
-    kept = _candidates(options["candidates"]) if options["candidates"] else keep_soft(vectors).tolist()
+    kept = _candidates(options["candidates"]) if options["candidates"] else _kept(vectors, options["seed"])
     return build_comparison_sets(
         _plausibility(options),
         texts,
@@ -78,6 +93,13 @@ def _build(options: dict[str, Any]) -> ComparisonSetResult:
             diversity=Diversity(options["diversity"]),
         ),
     )
+
+
+def _kept(vectors: NDArray[np.floating], seed: int | None) -> list[int]:
+    if seed is not None and seed < 0:
+        raise InvalidInput(f"--seed {seed}: is negative; give 0 or more")
+    generator = None if seed is None else np.random.default_rng(seed)
+    return [int(index) for index in keep_soft(vectors, generator=generator)]
 
 
 def _plausibility(options: dict[str, Any]) -> PlausibilityRows:

@@ -13,6 +13,7 @@ from curation.dedup.hierarchical import Linkage, cluster_to_k
 from curation.dedup.members import keep_random
 from curation.evaluation.inputs import read_npy
 from curation.files import write_npy
+from curation.management.naming import name_file
 from curation.records import InvalidInput
 from hits.management.base import DeerstalkerCommand, bad_input, emit_json
 
@@ -36,6 +37,8 @@ class Command(DeerstalkerCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         """Cluster, and say how long it took from the array in memory to the labels."""
         linkage = Linkage(options["linkage"])
+        if options["seed"] < 0:
+            raise bad_input(f"--seed {options['seed']}: is negative; give 0 or more")
         try:
             features = _read(options["features"])
             warm_up = features[:WARM_UP_ROWS]
@@ -47,7 +50,7 @@ class Command(DeerstalkerCommand):
             if options["out"]:
                 write_npy(options["out"], labels)
         except InvalidInput as error:
-            raise bad_input(str(error)) from error
+            raise bad_input(name_file(str(error), {"features": options["features"]})) from error
         result = {
             "clusters": len(kept),
             "kept": kept.tolist(),

@@ -10,6 +10,7 @@ from curation.evaluation.comparison import parse_comparison_key, score_compariso
 from curation.evaluation.inputs import read_answer_key, read_predictions
 from curation.evaluation.localization import parse_localization_key, score_localization
 from curation.evaluation.retrieval import parse_retrieval_key, score_retrieval
+from curation.management.naming import name_file
 from curation.records import InvalidInput
 from hits.management.base import DeerstalkerCommand, bad_input, emit_json
 
@@ -65,7 +66,8 @@ class Command(DeerstalkerCommand):
             )
             measured = asdict(task.score(scores, key))
         except InvalidInput as error:
-            raise bad_input(str(error)) from error
+            files = {"predictions": options["predictions"], "answer key": options["answer_key"]}
+            raise bad_input(name_file(str(error), files)) from error
         result = {name: measured[name] for name in task.figures}
         if options["json"]:
             emit_json(self, result)
