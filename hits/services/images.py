@@ -10,13 +10,15 @@ from django.conf import settings
 from django.core.files.base import ContentFile
 from django.db import transaction
 from PIL import Image as Pillow
-from PIL import UnidentifiedImageError
+from PIL import ImageCms, UnidentifiedImageError
 
 from hits.models import Image, Project
 from hits.services.errors import BadFile
 
 _SUFFIXES = {"JPEG": {".jpg", ".jpeg"}, "PNG": {".png"}, "WEBP": {".webp"}}
 _MODES = {"RGB", "L", "P", "RGBA", "LA"}
+# Phones put a preview or a gain map behind the photograph: a JPEG still, whose first frame is the picture.
+_PHONE_JPEG = "MPO"
 _ORIENTATION = 0x0112  # EXIF 2.3, table 4
 _TURNS = {
     2: Pillow.Transpose.FLIP_LEFT_RIGHT,
@@ -104,9 +106,9 @@ def decode(name: str, data: bytes) -> Decoded:
     try:
         with Pillow.open(io.BytesIO(data)) as picture:
             _check_header(name, picture)
-            source_format = str(picture.format)
+            source_format = _format(picture)
             picture.load()
-            return _encode(_flatten(_upright(picture)), source_format)
+            return _encode(_flatten(_to_srgb(_upright(picture))), source_format)
     except BadFile:
         raise
     except Pillow.DecompressionBombError as error:
@@ -115,14 +117,19 @@ def decode(name: str, data: bytes) -> Decoded:
         raise BadFile(f"{name}: is broken or no image; export it again as JPEG or PNG") from error
 
 
+def _format(picture: Pillow.Image) -> str:
+    return "JPEG" if picture.format == _PHONE_JPEG else str(picture.format)
+
+
 def _check_header(name: str, picture: Pillow.Image) -> None:
-    if picture.format not in _SUFFIXES:
+    found = _format(picture)
+    if found not in _SUFFIXES:
         raise BadFile(f"{name}: is {picture.format or 'unknown'}; use JPEG, PNG or WebP")
     suffix = Path(name).suffix.lower()
-    if suffix not in _SUFFIXES[picture.format]:
-        right = sorted(_SUFFIXES[picture.format])[-1]
-        raise BadFile(f"{name}: is really {picture.format}; rename it to {right}")
-    if getattr(picture, "n_frames", 1) > 1:
+    if suffix not in _SUFFIXES[found]:
+        right = sorted(_SUFFIXES[found])[-1]
+        raise BadFile(f"{name}: is really {found}; rename it to {right}")
+    if picture.format != _PHONE_JPEG and getattr(picture, "n_frames", 1) > 1:
         raise BadFile(f"{name}: is animated; export the one frame that is meant")
     if picture.mode == "CMYK":
         raise BadFile(f"{name}: is CMYK, whose colours would change on screens; convert it to RGB first")
@@ -142,6 +149,18 @@ def _upright(picture: Pillow.Image) -> Pillow.Image:
     except (struct.error, TypeError, AttributeError, LookupError, ArithmeticError) as error:
         raise ValueError("its EXIF cannot be read") from error
     return picture if turn is None else picture.transpose(turn)
+
+
+def _to_srgb(picture: Pillow.Image) -> Pillow.Image:
+    """Bring the colours of a profile (Display P3, Adobe RGB) to sRGB, since no profile is served along."""
+    profile = picture.info.get("icc_profile")
+    if not profile or picture.mode not in {"RGB", "RGBA"}:
+        return picture
+    try:
+        source = ImageCms.ImageCmsProfile(io.BytesIO(profile))
+        return ImageCms.profileToProfile(picture, source, ImageCms.createProfile("sRGB")) or picture
+    except (ImageCms.PyCMSError, OSError):  # a broken profile says nothing about the pixels
+        return picture
 
 
 def _flatten(picture: Pillow.Image) -> Pillow.Image:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from PIL import Image as Pillow
+from PIL import ImageCms
 
 from hits.models import Image, Project
 from hits.services.errors import BadFile
@@ -83,6 +84,45 @@ def test_transparency_lies_on_white() -> None:
     decoded = decode("clear.png", buffer.getvalue())
     with Pillow.open(io.BytesIO(decoded.data)) as served:
         assert served.getpixel((0, 0)) == (255, 255, 255)
+
+
+def test_of_a_phone_s_jpeg_with_a_preview_behind_the_photo_is_kept() -> None:
+    buffer = io.BytesIO()
+    photo, preview = (
+        Pillow.new("RGB", size, colour) for size, colour in (((64, 48), "red"), ((8, 6), "blue"))
+    )
+    photo.save(buffer, "MPO", save_all=True, append_images=[preview], quality=95)
+    decoded = decode("phone.jpg", buffer.getvalue())
+    assert (decoded.width, decoded.height, decoded.suffix) == (64, 48, ".jpg")
+    assert _colour(decoded.data)[0] > 250
+
+
+def test_colours_of_a_profile_are_brought_to_srgb() -> None:
+    profile = ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes()
+    buffer = io.BytesIO()
+    Pillow.new("RGB", (8, 8), (250, 10, 10)).save(buffer, "PNG", icc_profile=_red_is_green(profile))
+    red, green, _ = _colour(decode("a.png", buffer.getvalue()).data)
+    assert green > 240
+    assert red < 30
+
+
+def test_a_broken_profile_changes_nothing() -> None:
+    buffer = io.BytesIO()
+    Pillow.new("RGB", (8, 8), (250, 10, 10)).save(buffer, "PNG", icc_profile=b"no profile")
+    assert _colour(decode("a.png", buffer.getvalue()).data) == (250, 10, 10)
+
+
+def _colour(data: bytes) -> tuple[int, int, int]:
+    with Pillow.open(io.BytesIO(data)) as served:
+        return served.convert("RGB").getpixel((2, 2))  # type: ignore[return-value]
+
+
+def _red_is_green(profile: bytes) -> bytes:
+    """Exchange the primaries' names in the table of tags (ICC.1:2022, 7.3)."""
+    red, green = (profile.index(name, 132) for name in (b"rXYZ", b"gXYZ"))
+    changed = bytearray(profile)
+    changed[red : red + 4], changed[green : green + 4] = b"gXYZ", b"rXYZ"
+    return bytes(changed)
 
 
 def _manifest(folder: Path, text: str) -> Path:
