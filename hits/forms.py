@@ -96,6 +96,14 @@ class ConsentForm(PageForm):
     )
 
 
+LONGEST_KEY = 64
+
+
+def launch_key(data: Mapping[str, Any]) -> str:
+    """Return the name of this wish to launch: the confirming page gave it out, a second press repeats it."""
+    return str(data.get("launch_key", ""))[:LONGEST_KEY]
+
+
 def typed_cost(data: Mapping[str, Any]) -> int | None:
     """Return the cents that a person typed to confirm a launch on a live marketplace; ``None`` without."""
     try:

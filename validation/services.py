@@ -44,11 +44,13 @@ def launch_review(
     by: AbstractBaseUser | None,
     name: str = "",
     terms: Terms | None = None,
+    once: str = "",
 ) -> tuple[Batch, Job]:
     """Launch a review round: each accepted pair is judged by others than its author.
 
     Args:
         observations: rows or instance ids of accepted pairs of this project.
+        once: names the wish to launch; a repeated one gets the first one's batch.
 
     Raises:
         Refused: nothing to judge, or a pair that is not accepted, confirmed and of this project.
@@ -64,6 +66,7 @@ def launch_review(
         by=by,
         terms=terms or Terms(),
         provenance={"observations": len(units)},
+        once=once,
     )
 
 
@@ -75,8 +78,11 @@ def launch_comparison(
     name: str = "",
     terms: Terms | None = None,
     provenance: dict[str, Any] | None = None,
+    once: str = "",
 ) -> tuple[Batch, Job]:
     """Launch the rating of comparison sets; the author of each set's own pair may not rate it.
+
+    ``once`` names the wish to launch; a repeated one gets the first one's batch.
 
     Raises:
         Refused: nothing to judge, or a set whose own pair is not accepted, confirmed and of this project.
@@ -91,6 +97,7 @@ def launch_comparison(
         by=by,
         terms=terms or Terms(),
         provenance=provenance,
+        once=once,
     )
 
 

@@ -1,5 +1,6 @@
 """The judging page: launch a review round, read what judges said."""
 
+import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,7 +14,7 @@ from django.views.decorators.http import require_http_methods
 
 from hits import registry
 from hits.domain.facts import ImageFacts
-from hits.forms import MoneyField, PageForm, typed_cost
+from hits.forms import MoneyField, PageForm, launch_key, typed_cost
 from hits.models import Batch, Observation, Project
 from hits.mturk.environments import current
 from hits.selectors import observations as collected
@@ -84,6 +85,7 @@ class JudgingForm(PageForm):
             "terms": terms,
             "units": units,
             "environment": current(),
+            "launch_key": uuid.uuid4().hex,
         }
 
 
@@ -113,6 +115,8 @@ class SetRow:
 @project_page()
 def judging(request: HttpRequest, project: Project) -> HttpResponse:
     """Show tallies and ratings; launch a review round in two steps."""
+    if launch.launched_before(project=project, once=launch_key(request.POST)) is not None:
+        return redirect("judging", project.slug)
     waiting = selectors.unreviewed(project)
     form = JudgingForm(REVIEW, len(waiting), request.POST or None)
     confirm: dict[str, Any] = {}
@@ -154,6 +158,7 @@ def _launch(
             by=request.user,  # type: ignore[arg-type]
             name=form.cleaned_data["name"],
             terms=form.terms,
+            once=launch_key(request.POST),
         )
     except Refused as error:
         messages.error(request, f"Not launched: {error}.")

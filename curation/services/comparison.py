@@ -7,6 +7,7 @@ from typing import Any
 
 from django.contrib.auth.models import AbstractBaseUser
 from django.db import transaction
+from django.db.models import Q
 
 from curation.models import ComparisonRound, ComparisonSet
 from curation.selectors import COMPARISON_ROUND
@@ -141,12 +142,14 @@ def launch_comparison_batch(
     name: str = "",
     terms: Terms | None = None,
     show_clue: bool = False,
+    once: str = "",
 ) -> tuple[Batch, Job]:
     """Launch a round's most promising sets for rating, once.
 
     Args:
         limit: at most so many sets, best first; all when absent.
         show_clue: whether judges see the clue beside the region; the paper's did not.
+        once: names the wish to launch; a repeated one gets the first one's batch.
 
     Raises:
         Refused: the round has no sets, or a set lost one of its pairs.
@@ -167,8 +170,10 @@ def launch_comparison_batch(
             name=name or f"Ratings of {len(planned)} sets, round {round.pk}",
             terms=terms,
             provenance={"comparison_round": round.pk, "options": round.options, "encoder": round.encoder},
+            once=once,
         )
-        if not ComparisonRound.objects.filter(pk=round.pk, batch__isnull=True).update(batch=batch):
+        unlaunched = Q(batch__isnull=True) | Q(batch=batch)
+        if not ComparisonRound.objects.filter(unlaunched, pk=round.pk).update(batch=batch):
             raise Conflict("This round was launched already; its batch is on the judging page.")
     round.refresh_from_db(fields=["batch"])
     return batch, job

@@ -15,9 +15,11 @@ from curation.selectors import COMPARISON_ROUND, DEDUPLICATE
 from curation.views.forms import DedupForm, RoundForm
 from hits.domain.facts import ImageFacts
 from hits.domain.states import OPEN_JOB_STATES
+from hits.forms import launch_key
 from hits.models import Job, Observation, Project
 from hits.selectors import observations as collected
 from hits.selectors.images import facts
+from hits.services import launch
 from hits.services.errors import Refused
 from hits.views.access import project_page
 from validation.selectors import COMPARISON
@@ -137,6 +139,8 @@ def comparison_round(request: HttpRequest, project: Project, round_id: int) -> H
     found = ComparisonRound.objects.filter(pk=round_id, project=project).select_related("batch").first()
     if found is None:
         raise Http404("There is no such page.")
+    if launch.launched_before(project=project, once=launch_key(request.POST)) is not None:
+        return redirect("comparison-round", project.slug, found.pk)
     sets = found.sets.select_related("observation__image").order_by("rank")
     total = sets.count()
     form = JudgingForm(COMPARISON, total, request.POST or None)
@@ -190,6 +194,7 @@ def _launch(
             limit=form.cleaned_data["units"],
             name=form.cleaned_data["name"],
             terms=form.terms,
+            once=launch_key(request.POST),
         )
     except Refused as error:
         messages.error(request, f"Not launched: {str(error).rstrip('.')}.")

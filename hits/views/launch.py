@@ -11,7 +11,7 @@ from django.views.decorators.http import require_http_methods
 from hits import registry
 from hits.domain.pay import cents_per_hour
 from hits.domain.states import Purpose
-from hits.forms import LaunchForm
+from hits.forms import LaunchForm, launch_key
 from hits.kind import HitKind
 from hits.models import Image, Project
 from hits.mturk.environments import current
@@ -21,8 +21,6 @@ from hits.services.errors import Refused
 from hits.views.access import project_page
 from hits.views.balance import balance, forget_balance
 from hits.views.who import person
-
-LONGEST_KEY = 64
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -34,8 +32,7 @@ def batch_new(request: HttpRequest, project: Project) -> HttpResponse:
     context: dict[str, Any] = {"project": project, "section": "batches", "kinds": kinds, "kind": kind}
     if kind is None:
         return render(request, "hits/batch_new.html", context)
-    once = request.POST.get("launch_key", "")[:LONGEST_KEY]
-    known = launch.launched_before(project=project, once=once)
+    known = launch.launched_before(project=project, once=launch_key(request.POST))
     if known is not None:
         return redirect("batch-detail", known.pk)
     images = unused(project, kind.name)
@@ -99,7 +96,7 @@ def _launch(
             units=units,
             by=person(request),
             terms=form.terms,
-            once=request.POST.get("launch_key", "")[:LONGEST_KEY],
+            once=launch_key(request.POST),
         )
     except Refused as error:
         messages.error(request, f"Not launched: {error}.")

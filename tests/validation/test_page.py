@@ -49,6 +49,17 @@ def test_a_round_is_launched_in_two_steps(client: Client, work: Work, researcher
     assert "2 approved pairs without one" in page
 
 
+def test_pressing_launch_twice_launches_once(client: Client, work: Work, researcher: User) -> None:
+    work.observed(work.image(), count=4)
+    client.force_login(researcher)
+    url = reverse("judging", args=[work.project.slug])
+    values = {"name": "", "reward": "0.40", "assignments": "3", "units": "2", "step": "estimate"}
+    values |= {"step": "launch", "launch_key": client.post(url, values).context["launch_key"]}
+    for _ in range(2):
+        assert client.post(url, values).status_code == 302
+    assert Batch.objects.get(kind="observation_review").units.count() == 2
+
+
 def test_bad_terms_are_named_at_their_field(client: Client, work: Work, researcher: User) -> None:
     work.observed(work.image())
     client.force_login(researcher)
