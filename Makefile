@@ -29,7 +29,7 @@ setup:
 
 demo:
 	scripts/setup.sh runtime
-	exec $(PY) manage.py demo
+	DEERSTALKER_VAR="$${DEERSTALKER_VAR:-$(CURDIR)/var/demo}" exec $(PY) manage.py demo
 
 test: node test-python test-js
 

@@ -235,8 +235,8 @@ WORKER_HASH_SECRET = env_secret("WORKER_HASH_SECRET", fallback_file=VAR_DIR / "s
 
 # --- Jobs: the filesystem transport needs no server; BROKER_URL names Redis or RabbitMQ when outgrown.
 _QUEUE = VAR_DIR / "queue"
-CELERY_BROKER_URL = env_str("BROKER_URL", "filesystem://")
-if CELERY_BROKER_URL == "filesystem://":
+CELERY_BROKER_URL = env_str("BROKER_URL", "filesystem://localhost//")
+if CELERY_BROKER_URL.startswith("filesystem://"):
     for _folder in ("messages", "control"):
         (_QUEUE / _folder).mkdir(parents=True, exist_ok=True)
     CELERY_BROKER_TRANSPORT_OPTIONS = {

@@ -115,7 +115,9 @@ def typed_cost(data: Mapping[str, Any]) -> int | None:
 class LaunchForm(PageForm):
     """What a batch is called, pays and shows."""
 
-    name = forms.CharField(max_length=120, label="Name", help_text="Workers see it beside the task’s title.")
+    name = forms.CharField(
+        max_length=120, label="Name", help_text="Workers read it in the task’s description."
+    )
     reward = MoneyField(least=1, label="Reward", help_text="US dollars for each submission.")
     bonus = MoneyField(label="Bonus", help_text="US dollars for each further complete observation.")
     assignments = forms.IntegerField(

@@ -11,9 +11,12 @@ from django.utils.module_loading import import_string
 from hits.domain.states import Role
 from hits.models import Project
 from hits.services import projects
+from hits.services.errors import Refused
 
 ANNOTATORS = ("walter", "wendy", "wilma", "wolfgang", "wanda")
+STAFF = ("admin", "rosa")
 PROJECT = "Sample photos"
+PLAYED = "Played loop"
 FUNDS_CENTS = 500_000
 _ACCOUNTS = "hits.marketplace.services.accounts"
 
@@ -40,13 +43,24 @@ class Cast:
         return next(account.password for account in self.accounts if account.username == username)
 
 
-def assemble() -> Cast:
-    """Make the cast, or give known members new passwords so that they can be printed again."""
-    accounts = [Account("admin", _password(), "admin"), Account("rosa", _password(), "researcher")]
+def assemble(*, played: bool = False) -> Cast:
+    """Make the cast, or give known members new passwords so that they can be printed again.
+
+    A loop that scripts play gets a project of its own each time: what people clicked together in the
+    rehearsal stays theirs, and the figures of a run are of that run alone.
+
+    Raises:
+        Refused: the database holds more than a rehearsal.
+    """
+    _refuse_real_work()
+    accounts = [
+        Account(name, _password(), role) for name, role in zip(STAFF, ("admin", "researcher"), strict=True)
+    ]
     admin = _staff(accounts[0], is_superuser=True, is_staff=True)
     researcher = _staff(accounts[1])
-    project = Project.objects.filter(name=PROJECT).first() or projects.create_project(
-        name=PROJECT, by=admin, is_rehearsal=True
+    name = f"{PLAYED} {Project.objects.filter(name__startswith=PLAYED).count() + 1}" if played else PROJECT
+    project = Project.objects.filter(name=name).first() or projects.create_project(
+        name=name, by=admin, is_rehearsal=True
     )
     if not project.memberships.filter(user=researcher).exists():
         projects.set_role(project=project, user=researcher, role=Role.RESEARCHER, by=admin)
@@ -63,6 +77,19 @@ def deposited_cents() -> int:
         requester__access_keys__access_key_id=settings.MTURK_PLATFORM_ACCESS_KEY_ID, kind="deposit"
     )
     return int(entries.aggregate(sum=Sum("available_cents"))["sum"] or 0)
+
+
+def _refuse_real_work() -> None:
+    """The demo sets passwords and prints them; that must never happen to somebody's own accounts."""
+    rehearsals = Project.objects.filter(is_rehearsal=True)
+    strangers = User.objects.exclude(username__in=[*STAFF, *ANNOTATORS])
+    if Project.objects.filter(is_rehearsal=False).exists() or (
+        strangers.exists() and not rehearsals.exists()
+    ):
+        raise Refused(
+            "this database holds real work, and the demo sets passwords; "
+            "give it a folder of its own: DEERSTALKER_VAR=var/demo, without DATABASE_URL"
+        )
 
 
 def _password() -> str:

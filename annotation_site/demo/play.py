@@ -11,8 +11,7 @@ from annotation_site.demo import answers, steps
 from annotation_site.demo.cast import ANNOTATORS, Cast
 from annotation_site.demo.photos import sample_photos
 from annotation_site.demo.player import PlayError, ScriptedWorker
-from hits import registry
-from hits.models import Image, Job
+from hits.models import Batch, Image, Job
 from hits.services.images import Description, import_image
 from hits.services.manifests import import_path
 
@@ -59,20 +58,20 @@ def whole_loop(cast: Cast, out: Path, say: Say) -> dict[str, Any]:
     names = dict(Image.objects.filter(project=cast.project).values_list("pk", "name"))
     writers = ANNOTATORS[:2]
     for part, name in enumerate(writers):
-        _work(cast, name, batch.kind, answers.writer(part, names))
+        _work(cast, name, batch, answers.writer(part, names))
     steps.approve_all(cast, batch)
     judges = [name for name in ANNOTATORS if name not in writers]
     say("Three others review some of the pairs …")
     review, job = steps.launch_review(cast)
     wait_for(job)
     for name in judges:
-        _work(cast, name, review.kind, answers.reviewer(name))
+        _work(cast, name, review, answers.reviewer(name))
     steps.approve_all(cast, review)
     say(f"Choosing comparison sets (at least {MIN_CANDIDATES} candidates instead of the paper's 20) …")
     comparison, job = steps.launch_comparison(cast, MIN_CANDIDATES, wait_for)
     wait_for(job)
     for name in judges[:2]:
-        _work(cast, name, comparison.kind, answers.judge(name))
+        _work(cast, name, comparison, answers.judge(name))
     steps.approve_all(cast, comparison)
     say("Sealing and exporting a version …")
     version, files = steps.seal_and_export(cast, out, wait_for)
@@ -106,7 +105,7 @@ def welcome(cast: Cast) -> str:
     return "\n".join(lines)
 
 
-def _work(cast: Cast, name: str, kind: str, answer: Any) -> None:
+def _work(cast: Cast, name: str, batch: Batch, answer: Any) -> None:
     worker = ScriptedWorker(settings.PUBLIC_URL, name, cast.password_of(name))
-    if worker.work_through(registry.get(kind).title, answer) == 0:
-        raise PlayError(f"{name} found nothing to do in {kind}")
+    if worker.work_through(batch.name, answer) == 0:
+        raise PlayError(f"{name} found nothing to do in {batch.name}")

@@ -51,15 +51,15 @@ class ScriptedWorker:
         self._frame = urllib.request.build_opener()  # no cookies: the frame is cross-site
         self._sign_in(password)
 
-    def work_through(self, title: str, answer: Answer) -> int:
-        """Take and answer every HIT whose group's title contains ``title``; return how many.
+    def work_through(self, batch_name: str, answer: Answer) -> int:
+        """Take and answer every HIT of the batch, which a group's description names; return how many.
 
         ``answer`` maps the page's config to an answer.
         """
         done = 0
         skipped: set[str] = set()
         while True:
-            action = self._next_group(title, skipped)
+            action = self._next_group(batch_name, skipped)
             if action is None:
                 return done
             task = self._post(action, {})
@@ -78,12 +78,12 @@ class ScriptedWorker:
         if "/sign-in/" in landed.url:
             raise PlayError(f"{self.username} could not sign in")
 
-    def _next_group(self, title: str, skipped: set[str]) -> str | None:
+    def _next_group(self, batch_name: str, skipped: set[str]) -> str | None:
         page = self._get("/work/")
         for match in _ACCEPT.finditer(page.body):
             action = html.unescape(match.group(1))
             entry = page.body[page.body.rfind("<li", 0, match.start()) : match.start()]
-            if title in html.unescape(entry) and action not in skipped:
+            if f"({batch_name})" in html.unescape(entry) and action not in skipped:
                 return action
         return None
 

@@ -45,7 +45,7 @@ def launch_observations(cast: Cast) -> tuple[Batch, Job]:
     return launch_batch(
         project=cast.project,
         kind_name="sherlock_observation",
-        name="Sample photographs",
+        name=f"{cast.project.name}: observations",
         units=units,
         by=cast.researcher,
         terms=Terms(assignments_per_hit=2),
@@ -69,7 +69,8 @@ def launch_review(cast: Cast) -> tuple[Batch, Job]:
     pairs = list(accepted(cast.project))
     step = max(1, len(pairs) // REVIEWED_PAIRS)
     sample = pairs[::step][:REVIEWED_PAIRS]
-    return launch_review_round(project=cast.project, observations=sample, by=cast.researcher)
+    name = f"{cast.project.name}: review of {len(sample)} pairs"
+    return launch_review_round(project=cast.project, observations=sample, by=cast.researcher, name=name)
 
 
 def launch_comparison(cast: Cast, min_candidates: int, wait_for: WaitFor) -> tuple[Batch, Job]:
@@ -79,7 +80,8 @@ def launch_comparison(cast: Cast, min_candidates: int, wait_for: WaitFor) -> tup
     wait_for(job)
     latest = ComparisonRound.objects.filter(project=cast.project).first()
     assert latest is not None
-    return launch_comparison_batch(round=latest, by=cast.researcher)
+    name = f"{cast.project.name}: ratings"
+    return launch_comparison_batch(round=latest, by=cast.researcher, name=name)
 
 
 def seal_and_export(cast: Cast, out: Path, wait_for: WaitFor) -> tuple[DatasetVersion, Written]:
@@ -116,7 +118,7 @@ def summary(
         "submissions": assignments.count(),
         "approved": assignments.filter(status=AssignmentStatus.APPROVED).count(),
         "paid_cents": ours.spent,
-        "ledger_balanced": _balanced(ours, balance.available_cents, balance.on_hold_cents),
+        "ledger_balanced": _balanced(balance.available_cents, balance.on_hold_cents),
         "comparison_sets": comparison.units.count(),
         "judgments": judgments,
         "min_candidates": min_candidates,
@@ -126,6 +128,7 @@ def summary(
     }
 
 
-def _balanced(ours: ledger.Totals, available: int, on_hold: int) -> bool:
+def _balanced(available: int, on_hold: int) -> bool:
     """Compare our ledger with the marketplace's account: what was deposited is spent, held, or there."""
+    ours = ledger.totals()  # of all projects, since they share the account
     return ours.held == on_hold and deposited_cents() == available + on_hold + ours.spent

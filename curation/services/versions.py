@@ -164,7 +164,7 @@ def _close(version: DatasetVersion, plan: Plan, by: AbstractBaseUser | None) -> 
         manifest_sha256=_seal_of(version, plan),
         statistics=_statistics(plan),
         exclusions=dict(plan.exclusions),
-        provenance={"comparison_round": plan.comparison_round},
+        provenance=plan.provenance(),
         sealed_at=timezone.now(),
         sealed_by_id=by.pk if by else None,
     )

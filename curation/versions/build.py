@@ -55,11 +55,18 @@ class Plan:
     images: list[PlannedImage] = field(default_factory=list)
     rows: list[PlannedRow] = field(default_factory=list)
     exclusions: Counter[str] = field(default_factory=Counter)
-    comparison_round: int | None = None
+    comparison_round: ComparisonRound | None = None
 
     def observations(self) -> Iterator[PlannedRow]:
         """Yield the pairs."""
         return (row for row in self.rows if row.part is Part.OBSERVATION)
+
+    def provenance(self) -> dict[str, Any]:
+        """Return by which encoders and options the comparison sets were chosen; empty without sets."""
+        found = self.comparison_round
+        if found is None:
+            return {}
+        return {"comparison_round": {"id": found.pk, "options": found.options, **found.provenance}}
 
 
 def image_url(image: Image) -> str:
@@ -137,7 +144,7 @@ def _add_comparison(plan: Plan, project: Project) -> None:
     found = newest_judged_round(project)
     if found is None or found.batch is None:
         return
-    plan.comparison_round = found.pk
+    plan.comparison_round = found
     known = {row.instance_id: row.row for row in plan.observations()}
     judgments = likert_judgments(batch=found.batch, statuses=APPROVED)
     hashes = {

@@ -2,7 +2,6 @@
 
 import json
 import os
-import subprocess
 import sys
 import time
 import urllib.error
@@ -15,7 +14,14 @@ from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 
-from annotation_site.management.commands.serve import stop_all, web_command, worker_command
+from annotation_site.management.commands.serve import (
+    Process,
+    refuse_taken_port,
+    running,
+    wait_for_end,
+    web_command,
+    worker_command,
+)
 
 
 class Command(BaseCommand):
@@ -34,53 +40,44 @@ class Command(BaseCommand):
         from annotation_site.demo import cast, play
         from hits.services.errors import Refused
 
+        refuse_taken_port()
         self.say("Preparing the database and the static files …")
         call_command("migrate", interactive=False, verbosity=0)
         call_command("collectstatic", interactive=False, verbosity=0)
-        people = cast.assemble()
         try:
+            people = cast.assemble(played=options["once"])
             play.import_photos(people, Path(options["images"]) if options["images"] else None)
         except Refused as error:
             raise CommandError(str(error), returncode=2) from error
+        # A container's only person is root: no reason to fill the first screen with a warning.
+        os.environ.setdefault("PYTHONWARNINGS", "ignore:You're running the worker with superuser")
         # What the servers print goes to stderr: stdout belongs to the summary.
-        processes = [
-            subprocess.Popen(command, stdout=sys.stderr)  # noqa: S603
-            for command in (web_command(1), worker_command())
-        ]
         try:
-            _wait_for_server(processes)
-            if options["once"]:
-                out = options["out"] or settings.VAR_DIR / "exports"
-                summary = play.whole_loop(people, Path(out), self.say)
-                print(json.dumps(summary))  # the one line that stands on stdout
-            else:
-                play.first_batch(people, self.say)
-                self.say(play.welcome(people))
-                _wait(processes)
+            with running([web_command(1), worker_command()], stdout=sys.stderr) as processes:
+                _wait_for_server(processes)
+                if options["once"]:
+                    out = options["out"] or settings.VAR_DIR / "exports"
+                    summary = play.whole_loop(people, Path(out), self.say)
+                    print(json.dumps(summary))  # the one line that stands on stdout
+                else:
+                    play.first_batch(people, self.say)
+                    self.say(play.welcome(people))
+                    wait_for_end(processes)
         except play.PlayError as error:
             raise CommandError(str(error)) from error
-        finally:
-            stop_all(processes)
+        except KeyboardInterrupt:
+            if options["once"]:
+                raise CommandError("stopped before the end", returncode=130) from None
 
     def say(self, text: str) -> None:
         """Tell a person; stdout belongs to the summary."""
         self.stderr.write(text, style_func=str)
 
 
-def _wait(processes: list["subprocess.Popen[bytes]"]) -> None:
-    try:
-        while all(process.poll() is None for process in processes):
-            time.sleep(0.5)
-    except KeyboardInterrupt:
-        sys.stderr.write("\n")
-
-
-def _wait_for_server(processes: list["subprocess.Popen[bytes]"]) -> None:
+def _wait_for_server(processes: list[Process]) -> None:
     for _ in range(300):
         if any(process.poll() is not None for process in processes):
-            raise CommandError(
-                f"the server could not start; is port {settings.PORT} taken? Use PORT=8100 make demo"
-            )
+            raise CommandError("the server could not start; what it said stands above")
         try:
             urllib.request.urlopen(f"{settings.PUBLIC_URL}/healthz", timeout=2).read()  # noqa: S310
         except (OSError, urllib.error.URLError):

@@ -2,16 +2,21 @@
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
 from argparse import ArgumentParser
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from types import FrameType
-from typing import Any
+from typing import Any, TextIO
 
 from django.conf import settings
 from django.core.management import call_command
-from django.core.management.base import BaseCommand
+from django.core.management.base import BaseCommand, CommandError
+
+Process = subprocess.Popen[bytes]
 
 
 class Command(BaseCommand):
@@ -27,25 +32,66 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Start both, wait, and stop both when either ends."""
+        refuse_taken_port()
         call_command("collectstatic", interactive=False, verbosity=0)
-        processes = [subprocess.Popen(web_command(options["workers"], options["threads"]))]  # noqa: S603
+        commands = [web_command(options["workers"], options["threads"])]
         if not options["no_worker"]:
-            processes.append(subprocess.Popen(worker_command()))  # noqa: S603
-        signal.signal(signal.SIGTERM, _stop)
+            commands.append(worker_command())
+        with suppress(KeyboardInterrupt), running(commands) as processes:
+            wait_for_end(processes)
+
+
+def refuse_taken_port() -> None:
+    """Say in one line that another program listens, before anything is started.
+
+    Raises:
+        CommandError: with exit status 2.
+    """
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            while all(process.poll() is None for process in processes):
-                time.sleep(0.3)
-        except KeyboardInterrupt:
-            pass
-        finally:
-            stop_all(processes)
+            probe.bind((_address(), settings.PORT))
+        except OSError as error:
+            raise CommandError(
+                f"port {settings.PORT}: {error.strerror or error}; choose another, such as PORT=8100",
+                returncode=2,
+            ) from error
+
+
+@contextmanager
+def running(commands: list[list[str]], stdout: TextIO | None = None) -> Iterator[list[Process]]:
+    """Start the commands, and stop them all at the end; SIGTERM ends it as Ctrl C does.
+
+    Raises:
+        KeyboardInterrupt: somebody asked to stop.
+    """
+    before = signal.signal(signal.SIGTERM, _stop)
+    processes: list[Process] = []
+    try:
+        for command in commands:
+            processes.append(subprocess.Popen(command, stdout=stdout))  # noqa: S603
+        yield processes
+    finally:
+        _stop_all(processes)
+        signal.signal(signal.SIGTERM, before)
+
+
+def wait_for_end(processes: list[Process]) -> None:
+    """Wait for as long as all processes run.
+
+    Raises:
+        CommandError: one ended by itself; half a service is none.
+    """
+    while all(process.poll() is None for process in processes):
+        time.sleep(0.3)
+    raise CommandError("a server process ended by itself; what it said stands above")
 
 
 def web_command(workers: int = 2, threads: int = 8) -> list[str]:
     """Return the command line of the web server."""
     return [
         sys.executable, "-m", "gunicorn", "annotation_site.wsgi:application",
-        "--bind", f"{os.environ.get('BIND', '127.0.0.1')}:{settings.PORT}",
+        "--bind", f"{_address()}:{settings.PORT}",
         "--workers", str(workers), "--worker-class", "gthread", "--threads", str(threads),
         "--log-level", "warning", "--worker-tmp-dir", "/dev/shm" if os.path.isdir("/dev/shm") else "/tmp",  # noqa: S108, PTH112
     ]  # fmt: skip
@@ -54,13 +100,13 @@ def web_command(workers: int = 2, threads: int = 8) -> list[str]:
 def worker_command() -> list[str]:
     """Return the command line of the background worker."""
     return [
-        sys.executable, "-m", "celery", "--app", "annotation_site", "worker", "--beat",
+        sys.executable, "-m", "celery", "--quiet", "--app", "annotation_site", "worker", "--beat",
         "--concurrency", os.environ.get("WORKER_CONCURRENCY", "2"), "--pool", "prefork",
         "--without-gossip", "--without-mingle", "--loglevel", "warning",
     ]  # fmt: skip
 
 
-def stop_all(processes: list["subprocess.Popen[bytes]"]) -> None:
+def _stop_all(processes: list[Process]) -> None:
     """Ask every process to stop, and insist after ten seconds."""
     for process in processes:
         if process.poll() is None:
@@ -70,6 +116,10 @@ def stop_all(processes: list["subprocess.Popen[bytes]"]) -> None:
             process.wait(timeout=10)
         except subprocess.TimeoutExpired:
             process.kill()
+
+
+def _address() -> str:
+    return os.environ.get("BIND", "127.0.0.1")
 
 
 def _stop(number: int, frame: FrameType | None) -> None:

@@ -1,0 +1,137 @@
+"""The demo as a person starts it: what it plays, what it refuses, and that it stops."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+
+from annotation_site.demo import cast
+from hits.models import Project
+from hits.services.errors import Refused
+from tests.support.children import ROOT
+
+COMMAND = [sys.executable, "manage.py", "demo"]
+
+
+def _environment(folder: Path, port: int) -> dict[str, str]:
+    ours = ("DEERSTALKER_", "DEMO_", "PUBLIC_URL", "HIT_ORIGIN", "DATABASE_URL", "BROKER_URL")
+    kept = {key: value for key, value in os.environ.items() if not key.startswith(ours)}
+    return kept | {"DEERSTALKER_VAR": str(folder), "PORT": str(port)}
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@pytest.mark.long
+@pytest.mark.timeout(600)
+def test_the_loop_is_played_whole_and_again(tmp_path: Path) -> None:
+    """A second run has its own project: it finds nothing of the first, and gives the same figures."""
+    first, second = (_play(tmp_path) for _ in range(2))
+    assert first["ledger_balanced"] is True
+    assert first["images"] >= 3
+    assert first["comparison_sets"] >= 1
+    assert first["judgments"] == 20 * first["comparison_sets"]  # ten candidates, two judges
+    assert first["approved"] == first["submissions"] == 2 * (first["kept"] + first["comparison_sets"]) + 36
+    assert first["min_candidates"] == 12
+    assert second["ledger_balanced"] is True
+    for name in ("images", "kept", "hits", "submissions", "comparison_sets", "judgments", "paid_cents", "files"):
+        assert second[name] == first[name], name
+    folders = [Path(run["folder"]) for run in (first, second)]
+    assert folders[0] != folders[1]
+    for folder in folders:
+        manifest = json.loads((folder / "manifest.json").read_text())
+        assert manifest["provenance"]["comparison_round"]["min_candidates"] == 12
+        assert (folder / "REHEARSAL.txt").exists()
+
+
+def _play(folder: Path) -> dict[str, Any]:
+    done = subprocess.run(
+        [*COMMAND, "--once"],
+        cwd=ROOT,
+        env=_environment(folder, _free_port()),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    (line,) = done.stdout.splitlines()
+    result: dict[str, Any] = json.loads(line)
+    return result
+
+
+def test_a_taken_port_is_one_line_before_anything_is_written(tmp_path: Path) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        environment = _environment(tmp_path, taken.getsockname()[1])
+        done = subprocess.run(COMMAND, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr.splitlines() == [
+        f"CommandError: port {environment['PORT']}: Address already in use; choose another, such as PORT=8100"
+    ]
+    assert not list(tmp_path.glob("*.sqlite3"))
+
+
+@pytest.mark.timeout(120)
+def test_serve_stops_both_processes_when_it_is_asked_to(tmp_path: Path) -> None:
+    port = _free_port()
+    served = subprocess.Popen(
+        [sys.executable, "manage.py", "serve", "--workers", "1"],
+        cwd=ROOT,
+        env=_environment(tmp_path, port),
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        assert _within(60, lambda: _listens(port))
+        served.send_signal(signal.SIGTERM)
+        assert served.wait(timeout=30) == 0
+        assert _within(10, lambda: not _listens(port))
+    finally:
+        served.kill()
+
+
+def _listens(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+def _within(seconds: float, happened: Any) -> bool:
+    ends = time.monotonic() + seconds
+    while time.monotonic() < ends:
+        if happened():
+            return True
+        time.sleep(0.2)
+    return False
+
+
+@pytest.mark.django_db
+def test_the_demo_sets_no_password_beside_real_work(project: Project) -> None:
+    assert not project.is_rehearsal
+    before = dict(User.objects.values_list("username", "password"))
+    with pytest.raises(Refused, match="real work"):
+        cast.assemble()
+    assert dict(User.objects.values_list("username", "password")) == before
+
+
+@pytest.mark.django_db
+def test_the_demo_leaves_a_fresh_installation_s_accounts_alone() -> None:
+    User.objects.create_superuser("admin2", password="of somebody")
+    with pytest.raises(Refused, match="real work"):
+        cast.assemble()
+
+
+@pytest.mark.django_db
+def test_each_played_loop_has_its_own_project() -> None:
+    names = [cast.assemble(played=played).project.name for played in (False, True, True, False)]
+    assert names == ["Sample photos", "Played loop 1", "Played loop 2", "Sample photos"]
