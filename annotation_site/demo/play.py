@@ -98,7 +98,8 @@ def welcome(cast: Cast) -> str:
     lines += [
         "",
         "First, as an annotator: open Work, start a task, draw boxes and submit.",
-        "Then, as the researcher: open the batch, review what came in, approve it, seal a version.",
+        "Then, as the researcher: open the batch, review what came in, and approve it.",
+        "At last, as the admin: make a version, seal it, and download it.",
         "Ctrl C stops everything.",
         "",
     ]

@@ -11,6 +11,8 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
+from hits.domain import evidence
+from hits.domain.observation import Confidence
 from hits.models import AuditEvent, Project
 from hits.selectors.console import idle_queue, waiting_in
 from hits.selectors.roles import role_in
@@ -47,6 +49,7 @@ _BADGES = {
     "running": ("info", "sync", "Running"),
     "failed": ("bad", "alert", "Stopped with an error"),
     "cancelled": ("", "x", "Cancelled"),
+    "job.done": ("ok", "ok", "Done"),
 }
 _ACTIONS = {
     "project.create": "Made the project",
@@ -57,6 +60,10 @@ _ACTIONS = {
     "assignment.approve": "Approved a submission",
     "assignment.reject": "Rejected a submission",
     "payment.retry": "Repeated a refused payment",
+    "images.duplicates": "Marked near-duplicates",
+    "comparison.build": "Built comparison sets",
+    "version.create": "Made a draft version",
+    "version.seal": "Sealed a version",
 }
 _SUBJECTS = {"batch": "batch-detail", "assignment": "assignment-detail", "payment": "assignment-detail"}
 
@@ -65,6 +72,24 @@ _SUBJECTS = {"batch": "batch-detail", "assignment": "assignment-detail", "paymen
 def done(action: str) -> str:
     """Return an audit event's action as a sentence: ``batch.launch`` is “Launched a batch”."""
     return _ACTIONS.get(action) or action.replace(".", " ").replace("_", " ").capitalize()
+
+
+@register.filter
+def words(name: str) -> str:
+    """Return a name from data as people read it: ``min_candidates`` is “Min candidates”."""
+    return evidence.words(name)
+
+
+@register.filter
+def shown(value: Any) -> Any:
+    """Return a value of data, or a dash where there is none; 0 is a value."""
+    return "–" if value is None or value == "" else value
+
+
+@register.filter
+def confidence(level: int) -> str:
+    """Return how sure an author was, as the task's page words it."""
+    return Confidence(level).name.lower() if level in set(Confidence) else str(level)
 
 
 @register.filter
@@ -83,9 +108,10 @@ def icon(name: str) -> SafeString:
 
 
 @register.simple_tag
-def badge(state: str) -> SafeString:
-    """Return the sign and word of a state."""
-    tone, symbol, word = _BADGES.get(str(state), ("", "", str(state).capitalize()))
+def badge(state: str, of: str = "") -> SafeString:
+    """Return the sign and word of a state; ``of`` tells apart what the same word means elsewhere."""
+    own = _BADGES.get(f"{of}.{state}")
+    tone, symbol, word = own or _BADGES.get(str(state), ("", "", str(state).capitalize()))
     sign = icon(symbol) if symbol else ""
     return format_html('<span class="badge{}">{}{}</span>', f" badge--{tone}" if tone else "", sign, word)
 
@@ -95,12 +121,12 @@ def project_nav(context: RequestContext) -> dict[str, Any]:
     """Return the project's sections that exist and that this person may see."""
     project: Project = context["project"]
     links = []
-    for section, words, name in _NAV:
+    for section, title, name in _NAV:
         try:
             url = reverse(name, args=[project.slug])
         except NoReverseMatch:
             continue  # the app that brings this section is not installed
-        links.append({"section": section, "words": words, "url": url})
+        links.append({"section": section, "words": title, "url": url})
     waiting = waiting_in(project) if role_in(context["request"].user, project) else 0
     return {"links": links, "section": context.get("section", ""), "waiting": waiting}
 

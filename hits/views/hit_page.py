@@ -117,6 +117,8 @@ def _context(request: HttpRequest, unit: Unit, *, preview: bool, submit_to: str)
         "preview": preview,
         "consent": consent,
         "batch": batch,
+        # Our worker site counts down above the frame, from the accept itself: two clocks would differ.
+        "host_counts_down": batch.environment == "local",
         "usual_minutes": max(1, round(kind.usual_seconds / 60)),
     }
 

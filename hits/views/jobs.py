@@ -1,5 +1,8 @@
 """Long work: what it is doing, and a way to stop it."""
 
+from collections.abc import Iterator
+from typing import Any
+
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
@@ -34,9 +37,20 @@ def job_detail(request: HttpRequest, job_id: int) -> HttpResponse:
         "section": "batches" if batch else "",
         "job": job,
         "batch": batch,
+        "result": list(_facts(job.result)),
         "open": job.state in OPEN_JOB_STATES,
     }
     return render(request, "hits/job.html", context)
+
+
+def _facts(result: dict[str, Any], of: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield what a job left as words and values; what is inside another value is named after it."""
+    for key, value in result.items():
+        words = f"{of} {key.replace('_', ' ')}".strip()
+        if isinstance(value, dict):
+            yield from _facts(value, words)
+        elif value is not None and value != "":
+            yield words[:1].upper() + words[1:], value
 
 
 @require_POST

@@ -185,7 +185,8 @@ def test_a_round_shows_its_sets_and_what_it_skipped(
     page = ask(client, researcher, places["round"]).content.decode()
     assert page.count("<li>Somebody left") == 5
     assert "Fewer plausible candidates than the floor" in page
-    assert "min_candidates" in page
+    assert "<dt>Min candidates</dt>" in page
+    assert "<dt>Seed</dt><dd>0</dd>" in page
 
 
 def test_the_archive_holds_the_export(

@@ -45,7 +45,16 @@ def test_the_loop_is_played_whole_and_again(tmp_path: Path) -> None:
     assert first["approved"] == first["submissions"] == 2 * (first["kept"] + first["comparison_sets"]) + 36
     assert first["min_candidates"] == 12
     assert second["ledger_balanced"] is True
-    for name in ("images", "kept", "hits", "submissions", "comparison_sets", "judgments", "paid_cents", "files"):
+    for name in (
+        "images",
+        "kept",
+        "hits",
+        "submissions",
+        "comparison_sets",
+        "judgments",
+        "paid_cents",
+        "files",
+    ):
         assert second[name] == first[name], name
     folders = [Path(run["folder"]) for run in (first, second)]
     assert folders[0] != folders[1]

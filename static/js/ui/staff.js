@@ -4,6 +4,7 @@
  * - data-open-dialog="ID" opens a <dialog>; data-close-dialog closes the one around it
  * - data-copy="text" copies, and says so
  * - data-key="a" on a button or link: the key presses it while nobody is typing
+ * - on a narrow screen the navigation is scrolled to where the person is
  * - every .stage keeps its labels' size and draws data-boxes (see boxes/stage.js)
  */
 import { watchStages } from '../boxes/stage.js';
@@ -13,6 +14,11 @@ import { toast } from './toast.js';
 /** Sets --v on every element with data-value. */
 export function setValues(root = document) {
   for (const part of root.querySelectorAll('[data-value]')) part.style.setProperty('--v', `${Number(part.dataset.value)}%`);
+}
+
+/** Brings the current item of a navigation that scrolls into sight. */
+export function showCurrent(root = document) {
+  for (const item of root.querySelectorAll('nav [aria-current]')) item.scrollIntoView({ block: 'nearest', inline: 'center' });
 }
 
 function onClick(event) {
@@ -40,4 +46,5 @@ function onKey(event) {
 document.addEventListener('click', onClick);
 document.addEventListener('keydown', onKey);
 setValues();
+showCurrent();
 watchStages();
