@@ -8,7 +8,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .SILENT:
-.PHONY: help setup demo test test-python test-js test-long lint bench lock clean node
+.PHONY: help setup demo test test-python test-js test-long lint bench lock screenshots clean node
 
 PY := .venv/bin/python
 
@@ -21,6 +21,7 @@ help:
 	echo 'make bench       every benchmark, one line of JSON each'
 	echo 'make setup       .venv from the locks, and the default database'
 	echo 'make lock        write requirements/*.txt anew from the .in files'
+	echo 'make screenshots docs/screenshots anew, from a played demo'
 	echo 'make clean       remove .venv and caches (never the data under var/)'
 
 setup:
@@ -78,6 +79,13 @@ bench:
 
 lock:
 	scripts/lock.sh
+
+screenshots:
+	scripts/setup.sh dev
+	scripts/chromium.sh
+	folder=$$(mktemp -d); trap 'rm -rf "$$folder"' EXIT; \
+	DJANGO_SETTINGS_MODULE=annotation_site.settings DEERSTALKER_VAR="$$folder" PORT=$${PORT:-8765} \
+	    $(PY) -m scripts.screenshots
 
 clean:
 	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

@@ -1,23 +1,12 @@
 """A real server, a real worker process and a real browser on the test's own database."""
 
-import shutil
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
 from tests.support import children
-
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-FLAGS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
+from tests.support.browser import CHROMIUM, FLAGS
 
 
 @pytest.fixture(scope="session")
@@ -27,10 +16,14 @@ def chromium() -> Iterator[Any]:
         pytest.skip("Chromium is not installed: BROWSER TESTS ARE SKIPPED")
     from playwright.sync_api import sync_playwright
 
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        yield browser
-        browser.close()
+    try:
+        playwright = sync_playwright().start()
+    except Exception as error:
+        pytest.skip(f"Playwright's driver does not run ({error}): BROWSER TESTS ARE SKIPPED")
+    browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+    yield browser
+    browser.close()
+    playwright.stop()
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from django.contrib.auth.models import User
 from annotation_site.demo import cast
 from hits.models import Project
 from hits.services.errors import Refused
-from tests.support.children import ROOT
+from tests.support.children import ROOT, free_port
 
 COMMAND = [sys.executable, "manage.py", "demo"]
 
@@ -25,12 +25,6 @@ def _environment(folder: Path, port: int) -> dict[str, str]:
     ours = ("DEERSTALKER_", "DEMO_", "PUBLIC_URL", "HIT_ORIGIN", "DATABASE_URL", "BROKER_URL")
     kept = {key: value for key, value in os.environ.items() if not key.startswith(ours)}
     return kept | {"DEERSTALKER_VAR": str(folder), "PORT": str(port)}
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 @pytest.mark.long
@@ -68,7 +62,7 @@ def _play(folder: Path) -> dict[str, Any]:
     done = subprocess.run(
         [*COMMAND, "--once"],
         cwd=ROOT,
-        env=_environment(folder, _free_port()),
+        env=_environment(folder, free_port()),
         capture_output=True,
         text=True,
         check=False,
@@ -94,7 +88,7 @@ def test_a_taken_port_is_one_line_before_anything_is_written(tmp_path: Path) -> 
 
 @pytest.mark.timeout(120)
 def test_serve_stops_both_processes_when_it_is_asked_to(tmp_path: Path) -> None:
-    port = _free_port()
+    port = free_port()
     served = subprocess.Popen(
         [sys.executable, "manage.py", "serve", "--workers", "1"],
         cwd=ROOT,

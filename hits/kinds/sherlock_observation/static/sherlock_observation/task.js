@@ -154,6 +154,11 @@ class ObservationTask {
     byId('hint').classList.add('refused');
   }
 
+  /** Keys are of no use to somebody who has none. */
+  #hintSelected(label) {
+    return matchMedia('(pointer: coarse), (max-width: 60rem)').matches ? [words.hintTouched(label)] : words.hintSelected(label);
+  }
+
   #hint() {
     byId('hint').classList.remove('refused');
     const { selected, active, size } = this.store;
@@ -162,7 +167,7 @@ class ObservationTask {
     setText(dot, active === null ? '–' : String(active));
     const pan = this.bench.tool.mode === 'pan';
     const text = this.preview ? words.hintPreview : pan ? words.hintPan : active === null ? words.hintNoCard : words.hintDraw(active);
-    const parts = selected ? words.hintSelected(this.store.label(selected)) : [text];
+    const parts = selected ? this.#hintSelected(this.store.label(selected)) : [text];
     byId('hint').replaceChildren(...parts.map((p) => (p.key ? element('kbd', { text: p.key }) : p)));
     setText(byId('place'), selected ? words.place(selected) : words.size(size));
   }

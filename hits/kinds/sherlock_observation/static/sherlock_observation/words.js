@@ -23,6 +23,7 @@ export const words = {
   hintPan: 'Drag to move the photo. Press Draw to go on with boxes.',
   hintPreview: 'Accept the task to draw.',
   hintSelected: (label) => [`Box ${label} selected: arrows move it, `, { key: 'Shift' }, ' faster, ', { key: 'Alt' }, ' resizes.'],
+  hintTouched: (label) => `Box ${label} selected: drag it, or drag its corners.`,
   place: (b) => `${b.width} × ${b.height} px at ${b.left}, ${b.top}`,
   size: (s) => `${s.width} × ${s.height} px`,
   field: { clue: 'I spy', inference: 'It might indicate that', confidence: 'How sure', boxes: 'Boxes', box: 'Boxes' },

@@ -1,0 +1,189 @@
+"""``make screenshots``: play the demo, and take the pictures of docs/screenshots anew.
+
+A loop is played first, so that the judging and version pages have something to show; then two scripted
+workers fill part of the open batch, and a third one draws in the browser as a person would.
+"""
+
+import io
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import django
+from django.conf import settings
+from PIL import Image
+from playwright.sync_api import Browser, FrameLocator, Page, sync_playwright
+
+from tests.support.browser import CHROMIUM, FLAGS
+from tests.support.children import ROOT
+
+TARGET = ROOT / "docs" / "screenshots"
+CREDIT = "Rachel Michetti"
+_SIGN_IN = re.compile(r"(?:admin|researcher|annotator)\s+(\w+)\s+(\S+)")
+
+# Clue, inference, confidence, boxes in shares of the photo: left, top, right, bottom.
+Observation = tuple[str, str, str, list[tuple[float, float, float, float]]]
+OBSERVATIONS: list[Observation] = [
+    (
+        "the thin brown foam on the coffee",
+        "The cup was filled less than a minute ago.",
+        "Certain",
+        [(0.36, 0.12, 0.66, 0.42)],
+    ),
+    (
+        "the spoon and the grain of the table beside the saucer",
+        "The guest sits outside a café and stays for a while.",
+        "Possible",
+        [(0.70, 0.55, 0.97, 0.95), (0.02, 0.05, 0.24, 0.5)],
+    ),
+]
+
+
+def main() -> None:
+    """Take every picture."""
+    if CHROMIUM is None:
+        sys.exit("screenshots: Chromium is missing (apt-get install chromium)")
+    TARGET.mkdir(parents=True, exist_ok=True)
+    print("playing a loop …", file=sys.stderr)
+    command = [sys.executable, "manage.py", "demo"]
+    subprocess.run([*command, "--once"], cwd=ROOT, check=True, capture_output=True)
+    with _demo(command) as accounts:
+        _fill(accounts)
+        with sync_playwright() as playwright:
+            browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+            _worker_pages(browser, accounts)
+            _console_pages(browser, accounts)
+            browser.close()
+
+
+@contextmanager
+def _demo(command: list[str]) -> Iterator[dict[str, str]]:
+    """Serve the demo; yields passwords by user name."""
+    process = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True)
+    assert process.stderr is not None
+    said = ""
+    try:
+        for line in process.stderr:
+            said += line
+            if "Ctrl C" in line:
+                break
+        else:
+            sys.exit(said)
+        yield dict(_SIGN_IN.findall(said))
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=30)
+
+
+def _fill(accounts: dict[str, str]) -> None:
+    """Let two scripted workers answer some of the open batch."""
+    django.setup()
+    from annotation_site.demo import answers
+    from annotation_site.demo.player import ScriptedWorker
+    from hits.models import Batch
+    from hits.models import Image as Photo
+
+    batch = Batch.objects.get(project__name="Sample photos")
+    names = dict(Photo.objects.values_list("pk", "name"))
+    for part, (name, count) in enumerate((("wendy", 6), ("wilma", 2))):
+        worker = ScriptedWorker(settings.PUBLIC_URL, name, accounts[name])
+        try:
+            worker.work_through(batch.name, _at_most(count, answers.writer(part, names)))
+        except StopIteration:
+            continue
+
+
+def _at_most(count: int, answer: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    left = iter(range(count))
+
+    def limited(config: Any) -> Any:
+        next(left)
+        return answer(config)
+
+    return limited
+
+
+def _worker_pages(browser: Browser, accounts: dict[str, str]) -> None:
+    page = _signed_in(browser, "walter", accounts)
+    page.goto("/work/")
+    frame = _accept(page)
+    for index, observation in enumerate(OBSERVATIONS, start=1):
+        _observe(page, frame, index, observation)
+    frame.locator("#how").evaluate("how => { how.open = false; }")
+    frame.locator("html").evaluate("html => html.scrollTo(0, 0)")
+    frame.get_by_text("Saved", exact=False).first.wait_for()
+    _take(page, "observation-1280")
+    page.set_viewport_size({"width": 390, "height": 844})
+    frame.locator(".toolbar button").first.click()  # the hint below the photo is worded for the new width
+    _take(page, "observation-390")
+
+
+def _accept(page: Page) -> FrameLocator:
+    """Accept the first task, agree to the consent text, and return the task's frame."""
+    page.locator(".job", has_text="Sample photos").get_by_role("button", name="Start").click()
+    frame = page.frame_locator("iframe")
+    frame.get_by_role("button", name="I agree").click()
+    frame.locator("html[data-ready=true]").wait_for(state="attached")
+    frame.get_by_text(CREDIT).wait_for()  # the observations below were written for this photo
+    return frame
+
+
+def _observe(page: Page, frame: FrameLocator, index: int, observation: Observation) -> None:
+    clue, inference, confidence, boxes = observation
+    card = frame.locator(f"#o{index}")
+    if card.get_attribute("open") is None:
+        card.locator("summary").click()
+    card.locator(f"#clue{index}").fill(clue)
+    stage = frame.locator(".stage svg").first
+    stage.evaluate("stage => stage.scrollIntoView({ block: 'center' })")
+    for left, top, right, bottom in boxes:
+        area = stage.bounding_box()
+        assert area is not None
+        page.mouse.move(area["x"] + left * area["width"], area["y"] + top * area["height"])
+        page.mouse.down()
+        page.mouse.move(area["x"] + right * area["width"], area["y"] + bottom * area["height"], steps=4)
+        page.mouse.up()
+    card.locator(f"#inf{index}").fill(inference)
+    card.get_by_text(confidence, exact=False).first.click()
+
+
+def _console_pages(browser: Browser, accounts: dict[str, str]) -> None:
+    page = _signed_in(browser, "rosa", accounts)
+    page.goto("/projects/sample-photos/")
+    page.get_by_role("link", name="Sample photos: observations").click()
+    page.get_by_role("button", name="Check now").click()
+    page.get_by_role("link", name=re.compile(r"^Review \d")).first.wait_for()
+    _take(page, "batch-1280", page.url)
+    _take(page, "judging-1280", "/projects/played-loop-1/judging/")
+    _take(page, "version-1280", "/versions/1/")
+
+
+def _signed_in(browser: Browser, name: str, accounts: dict[str, str]) -> Page:
+    page = browser.new_context(
+        viewport={"width": 1280, "height": 900}, base_url=settings.PUBLIC_URL
+    ).new_page()
+    page.set_default_timeout(20_000)
+    page.goto("/sign-in/")
+    page.fill("[name=username]", name)
+    page.fill("[name=password]", accounts[name])
+    with page.expect_navigation():
+        page.keyboard.press("Enter")
+    return page
+
+
+def _take(page: Page, name: str, url: str = "") -> None:
+    if url:
+        page.goto(url)
+    page.wait_for_timeout(600)
+    path = TARGET / f"{name}.png"
+    with Image.open(io.BytesIO(page.screenshot())) as picture:
+        picture.convert("RGB").save(path, optimize=True)
+    print(path.relative_to(ROOT), path.stat().st_size // 1024, "kB", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    main()
