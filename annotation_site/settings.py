@@ -201,7 +201,9 @@ REST_FRAMEWORK = {
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
     "EXCEPTION_HANDLER": "hits.api.errors.handle",
-    "DEFAULT_THROTTLE_RATES": {"hit-draft": "120/min", "hit-submit": "30/min"},
+    # A whole class behind one address begins no faster than that.
+    "DEFAULT_THROTTLE_RATES": {"hit-begin": "300/min", "hit-draft": "120/min", "hit-submit": "30/min"},
+    "NUM_PROXIES": 1 if env_bool("BEHIND_PROXY") else 0,
 }
 CACHES = {"default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}}
 if env_str("REDIS_URL"):

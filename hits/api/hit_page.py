@@ -45,6 +45,19 @@ class SubmitThrottle(TokenThrottle):
     scope = "hit-submit"
 
 
+class BeginThrottle(SimpleRateThrottle):
+    """Counts beginnings per address: a page's key is given to whoever asks, and each one makes a row."""
+
+    scope = "hit-begin"
+
+    def get_cache_key(self, request: Request, view: APIView) -> str | None:
+        """Return the key that beginnings are counted under; work that has begun is not held up."""
+        key = page_key(request)
+        if read.has_begun(hit_id=key.hit_id, assignment_id=key.assignment_id, worker_id=key.worker_id):
+            return None
+        return f"throttle:{self.scope}:{self.get_ident(request)}"
+
+
 class PageToken(BaseAuthentication):
     """``Authorization: Bearer <token>`` as issued to one page."""
 
@@ -66,7 +79,7 @@ class HitPageView(APIView):
     authentication_classes = [PageToken]
     permission_classes = [AllowAny]  # the token is the permission: it names one unit, assignment and worker
     parser_classes = [StrictJSONParser]
-    throttle_classes = [DraftThrottle]
+    throttle_classes = [BeginThrottle, DraftThrottle]
 
 
 class OpenView(HitPageView):
@@ -127,7 +140,7 @@ class SubmissionInput(serializers.Serializer[Any]):
 class SubmissionView(HitPageView):
     """Store an answer before it is handed over to the marketplace."""
 
-    throttle_classes = [SubmitThrottle]
+    throttle_classes = [BeginThrottle, SubmitThrottle]
 
     def post(self, request: Request) -> Response:
         """Return what the page posts on: 201 for a new answer, 200 for the same one again."""

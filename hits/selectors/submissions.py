@@ -7,6 +7,13 @@ from django.utils import timezone
 from hits.models import Attempt, Draft, Submission
 
 
+def has_begun(*, hit_id: str, assignment_id: str, worker_id: str) -> bool:
+    """Tell whether this worker has opened this assignment before."""
+    return Attempt.objects.filter(
+        hit__hit_id=hit_id, assignment_id=assignment_id, worker__worker_id=worker_id
+    ).exists()
+
+
 def draft_of(attempt: Attempt) -> Draft | None:
     """Return the attempt's draft, if one was saved."""
     return Draft.objects.filter(attempt=attempt).first()

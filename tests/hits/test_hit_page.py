@@ -337,3 +337,21 @@ def test_drafts_are_rate_limited(frame: Client, hit: Hit, monkeypatch: pytest.Mo
     codes = [_call(frame, hit, "open").status_code for _ in range(4)]
     assert codes == [200, 200, 200, 429]
     cache.clear()
+
+
+def test_one_address_begins_only_so_many_tasks_a_minute(
+    frame: Client, hit: Hit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A page's key is given to whoever asks; work that has begun goes on all the same."""
+    from django.core.cache import cache
+
+    from hits.api.hit_page import BeginThrottle
+
+    cache.clear()
+    monkeypatch.setattr(BeginThrottle, "THROTTLE_RATES", {"hit-begin": "2/min"})
+    keys = [_key(hit, worker=f"AFLOOD{n}") for n in range(4)]
+    codes = [_call(frame, hit, "open", key=key).status_code for key in keys]
+    assert codes == [200, 200, 429, 429]
+    assert _call(frame, hit, "open", key=keys[0]).status_code == 200
+    assert Worker.objects.filter(worker_id__startswith="AFLOOD").count() == 2
+    cache.clear()
