@@ -13,6 +13,7 @@ from django.urls import reverse
 from curation import services
 from curation.models import ComparisonRound, DatasetVersion
 from hits.models import Job, Project
+from tests.support.pages import squeezed
 from tests.validation.factory import Work
 
 pytestmark = pytest.mark.django_db
@@ -182,7 +183,7 @@ def test_launching_a_round_takes_two_steps(
 def test_a_round_shows_its_sets_and_what_it_skipped(
     client: Client, places: dict[str, tuple[str, str]], researcher: User
 ) -> None:
-    page = ask(client, researcher, places["round"]).content.decode()
+    page = squeezed(ask(client, researcher, places["round"]))
     assert page.count("<li>Somebody left") == 5
     assert "Fewer plausible candidates than the floor" in page
     assert "<dt>Min candidates</dt>" in page

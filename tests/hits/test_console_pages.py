@@ -23,6 +23,7 @@ from hits.services.launch import Terms
 from tests.support import market
 from tests.support.answers import observations
 from tests.support.loop import collected, launched, page_key, published, store
+from tests.support.pages import squeezed
 from tests.support.pictures import picture
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -51,11 +52,6 @@ def waiting(project: Project, make_image: MakeImage) -> Callable[..., list[Assig
     return make
 
 
-def words(reply: Any) -> str:
-    """The page's text with white space folded."""
-    return " ".join(reply.content.decode().split())
-
-
 # --- launch
 
 
@@ -68,7 +64,7 @@ def test_launching_takes_two_steps_and_the_first_spends_nothing(
     url = reverse("batch-new", args=[project.slug])
     form = {"name": "Kitchens", "reward": "1.10", "bonus": "0.15", "assignments": "2", "which": "first"}
     form |= {"first": "2", "step": "estimate"}
-    page = words(desk.post(url, form))
+    page = squeezed(desk.post(url, form))
     assert not Batch.objects.exists()
     assert "Launch 2 tasks, hold $4.40" in page
     assert "5.60" in page  # the most it can cost: 4 × (1.10 + 2 × 0.15)
@@ -99,13 +95,13 @@ def test_a_slip_in_the_launch_form_is_named_and_nothing_is_launched(
     form = {"name": "K", "reward": "1.10", "bonus": "0", "assignments": "1", "which": "first", "first": "1"}
     reply = desk.post(reverse("batch-new", args=[project.slug]), form | change | {"step": "launch"})
     assert reply.status_code == 400
-    assert message in words(reply)
+    assert message in squeezed(reply)
     assert not Batch.objects.exists()
 
 
 def test_a_photo_is_offered_once_a_kind(desk: Client, project: Project, make_image: MakeImage) -> None:
     launched(project, [make_image(1)])
-    page = words(desk.get(reverse("batch-new", args=[project.slug])))
+    page = squeezed(desk.get(reverse("batch-new", args=[project.slug])))
     assert "Every photo is in a batch of this kind already" in page
 
 
@@ -115,7 +111,7 @@ def test_too_little_money_is_said_before_launching(
     market.fund(100)
     make_image(1)
     form = {"name": "K", "reward": "1.10", "bonus": "0", "assignments": "1", "which": "all", "first": "1"}
-    page = words(desk.post(reverse("batch-new", args=[project.slug]), form | {"step": "estimate"}))
+    page = squeezed(desk.post(reverse("batch-new", args=[project.slug]), form | {"step": "estimate"}))
     assert "$0.10 too little" in page
 
 
@@ -130,7 +126,7 @@ def test_the_money_table_adds_up(desk: Client, waiting: Any) -> None:
     money = batch_money(batch)
     assert (money.reward, money.bonus, money.held, money.released) == (110, 30, 110, 110)
     assert money.spent + money.held + money.left == money.budget == batch.estimate_cents
-    page = words(desk.get(reverse("batch-detail", args=[batch.pk])))
+    page = squeezed(desk.get(reverse("batch-detail", args=[batch.pk])))
     assert '<tr class="sum"><td>Spent</td><td class="n"></td><td class="n">1.40</td></tr>' in page
 
 
@@ -139,7 +135,7 @@ def test_publishing_that_stopped_says_why_and_can_be_resumed(
 ) -> None:
     batch = launched(project, [make_image(1)])
     tasks.publish_batch(Job.objects.get().pk)
-    page = words(desk.get(reverse("batch-detail", args=[batch.pk])))
+    page = squeezed(desk.get(reverse("batch-detail", args=[batch.pk])))
     assert "Publishing stopped with 1 of 1 tasks missing" in page
     assert "Add funds to the account first" in page
     market.fund()
@@ -147,7 +143,7 @@ def test_publishing_that_stopped_says_why_and_can_be_resumed(
     tasks.publish_batch(Job.objects.order_by("-pk")[0].pk)
     batch.refresh_from_db()
     assert batch.state == BatchState.LIVE
-    assert "Publishing stopped" not in words(desk.get(reverse("batch-detail", args=[batch.pk])))
+    assert "Publishing stopped" not in squeezed(desk.get(reverse("batch-detail", args=[batch.pk])))
 
 
 def test_a_second_check_is_refused_while_one_is_under_way(desk: Client, waiting: Any) -> None:
@@ -155,7 +151,7 @@ def test_a_second_check_is_refused_while_one_is_under_way(desk: Client, waiting:
     Job.objects.all().delete()
     url = reverse("batch-sync", args=[batch.pk])
     desk.post(url)
-    assert "under way already" in words(desk.post(url, follow=True))
+    assert "under way already" in squeezed(desk.post(url, follow=True))
     assert Job.objects.count() == 1
 
 
@@ -179,10 +175,10 @@ def test_what_the_marketplace_shows_and_we_do_not_know_is_listed_and_cannot_be_a
     submission = store(page_key(task.hit, task.slot.assignment_id, worker.worker_id), observations())
     market.hand_over(task, submission, submission_id="made up")
     (row,) = collected(batch)
-    assert "Submitted, but not known to our pages" in words(
+    assert "Submitted, but not known to our pages" in squeezed(
         desk.get(reverse("batch-detail", args=[batch.pk]))
     )
-    page = words(desk.get(reverse("assignment-detail", args=[row.pk])))
+    page = squeezed(desk.get(reverse("assignment-detail", args=[row.pk])))
     assert 'value="reject"' in page
     assert 'value="approve"' not in page
     desk.post(reverse("decide", args=[row.pk]), {"verdict": "approve"})
@@ -215,19 +211,19 @@ def test_approving_pays_and_goes_on_to_the_next(desk: Client, waiting: Any) -> N
     first.refresh_from_db()
     assert first.status == AssignmentStatus.APPROVED
     assert ledger.totals(batch=batch).spent == 125
-    page = words(desk.get(reply.headers["Location"]))
+    page = squeezed(desk.get(reply.headers["Location"]))
     assert f"Submission {first.pk} approved, $1.25 paid." in page
     assert "2 submissions wait for you" in page
     desk.post(reverse("decide", args=[third.pk]), {"verdict": "approve", "scope": "project"})
     reply = desk.post(reverse("decide", args=[second.pk]), {"verdict": "approve", "scope": "project"})
     assert reply.headers["Location"] == reverse("project-review", args=[batch.project.slug])
-    assert "Nothing waits for you" in words(desk.get(reply.headers["Location"]))
+    assert "Nothing waits for you" in squeezed(desk.get(reply.headers["Location"]))
 
 
 def test_a_rejection_without_a_reason_decides_nothing(desk: Client, waiting: Any) -> None:
     (row,) = waiting()
     reply = desk.post(reverse("decide", args=[row.pk]), {"verdict": "reject", "feedback": "  "}, follow=True)
-    assert "say why" in words(reply)
+    assert "say why" in squeezed(reply)
     assert not Decision.objects.exists()
 
 
@@ -240,12 +236,12 @@ def test_a_payment_that_fails_stays_written_down_and_is_repeated(
         raise MarketplaceError(Failure.NO_FUNDS, "the account is empty")
 
     monkeypatch.setattr(BotoMarketplace, "send_bonus", refuse)
-    page = words(
+    page = squeezed(
         desk.post(reverse("decide", args=[row.pk]), {"verdict": "approve", "scope": "batch"}, follow=True)
     )
     assert "carrying it out is outstanding" in page
     batch = row.hit.unit.batch
-    assert "Payments that the marketplace refused" in words(
+    assert "Payments that the marketplace refused" in squeezed(
         desk.get(reverse("batch-detail", args=[batch.pk]))
     )
     monkeypatch.undo()
@@ -257,7 +253,7 @@ def test_a_payment_that_fails_stays_written_down_and_is_repeated(
 def test_approving_all_covers_what_was_seen_and_not_more(desk: Client, waiting: Any) -> None:
     rows = waiting(3)
     batch = rows[0].hit.unit.batch
-    page = words(desk.get(reverse("batch-detail", args=[batch.pk])))
+    page = squeezed(desk.get(reverse("batch-detail", args=[batch.pk])))
     assert "Approve and pay $3.30" in page
     desk.post(reverse("batch-approve-all", args=[batch.pk]), {"last": rows[1].pk})
     assert Assignment.objects.filter(status=AssignmentStatus.APPROVED).count() == 2
@@ -280,7 +276,7 @@ def test_many_approvals_go_to_a_worker_process(
 
 def test_the_desk_shows_boxes_checks_and_sums(desk: Client, waiting: Any) -> None:
     (row,) = waiting(pairs=4)
-    page = words(desk.get(reverse("batch-review", args=[row.hit.unit.batch_id])))
+    page = squeezed(desk.get(reverse("batch-review", args=[row.hit.unit.batch_id])))
     assert page.count('class="box obs') == 4
     assert "Each pair has its own box" in page
     assert "Bonus, 1 complete pair" in page
@@ -300,7 +296,7 @@ def test_each_bad_file_is_named_and_good_ones_are_kept(desk: Client, project: Pr
     ]
     reply = desk.post(reverse("project-images", args=[project.slug]), {"files": files})
     assert reply.status_code == 400
-    page = words(reply)
+    page = squeezed(reply)
     assert "2 files could not be used" in page
     assert "broken.jpg: is broken" in page
     assert "wrong.jpg: is really PNG" in page
@@ -324,19 +320,19 @@ def test_no_worker_process_is_said_only_while_work_waits(
     desk: Client, project: Project, make_image: MakeImage
 ) -> None:
     url = reverse("project-batches", args=[project.slug])
-    assert "No worker process" not in words(desk.get(url))
+    assert "No worker process" not in squeezed(desk.get(url))
     launched(project, [make_image(1)])
-    assert "No worker process is running" in words(desk.get(url))
+    assert "No worker process is running" in squeezed(desk.get(url))
     Heartbeat.objects.create(name="worker", at=timezone.now())
-    assert "No worker process" not in words(desk.get(url))
+    assert "No worker process" not in squeezed(desk.get(url))
     Heartbeat.objects.update(at=timezone.now() - timezone.timedelta(seconds=61))
-    assert "No worker process is running" in words(desk.get(url))
+    assert "No worker process is running" in squeezed(desk.get(url))
 
 
 def test_the_last_admin_stays(client: Client, project: Project, admin: User) -> None:
     client.force_login(admin)
     url = reverse("member-role", args=[project.slug, admin.pk])
-    assert "at least one admin" in words(client.post(url, {"role": "researcher"}, follow=True))
+    assert "at least one admin" in squeezed(client.post(url, {"role": "researcher"}, follow=True))
     assert project.memberships.get(user=admin).role == "admin"
 
 
@@ -344,12 +340,12 @@ def test_an_unknown_member_is_named(client: Client, project: Project, admin: Use
     client.force_login(admin)
     reply = client.post(reverse("member-add", args=[project.slug]), {"username": "nobody", "role": "admin"})
     assert reply.status_code == 400
-    assert "There is no account called nobody." in words(reply)
+    assert "There is no account called nobody." in squeezed(reply)
 
 
 def test_a_rehearsal_says_so(client: Client, rehearsal: Project, admin: User) -> None:
     client.force_login(admin)
-    assert ">Rehearsal</span>" in words(client.get(reverse("project-people", args=[rehearsal.slug])))
+    assert ">Rehearsal</span>" in squeezed(client.get(reverse("project-people", args=[rehearsal.slug])))
 
 
 def test_pages_hold_no_inline_script_or_style(desk: Client, waiting: Any) -> None:

@@ -6,6 +6,7 @@ from django.test import Client
 from django.urls import reverse
 
 from hits.models import Batch, Hit
+from tests.support.pages import squeezed
 from tests.validation.factory import Work, ratings, review
 from validation.services import CandidateToRate, SetToJudge, launch_comparison, launch_review
 
@@ -90,6 +91,6 @@ def test_ratings_stand_beside_their_candidates(client: Client, work: Work, resea
     work.answered(hit, "J1", ratings(hit, 1, 2, 3))
     work.answered(hit, "J2", ratings(hit, 3, 2, 3))
     client.force_login(researcher)
-    page = client.get(reverse("judging", args=[work.project.slug])).content.decode()
+    page = squeezed(client.get(reverse("judging", args=[work.project.slug])))
     assert "2 of 2 judges" in page
     assert '<td class="n">1, 3</td><td class="n">2.00</td>' in page
