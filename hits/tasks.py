@@ -7,8 +7,10 @@ from django.contrib.auth import get_user_model
 
 from hits.models import Batch
 from hits.mturk.boto import marketplace
+from hits.mturk.port import MarketplaceError
 from hits.selectors.batches import open_batches
 from hits.services import batches, collect, jobs, publish, review
+from hits.services.errors import Refused
 
 logger = logging.getLogger(__name__)
 
@@ -63,11 +65,15 @@ def close_batch(job_id: int) -> None:
 def sync_live_batches() -> None:
     """Copy assignments of open batches, and settle what an earlier process left behind."""
     port = marketplace()
+    review.settle_outstanding(marketplace=port)  # what people wait for comes first
     for batch in open_batches():
         if batch.environment == port.environment.name:
-            collect.sync_batch(batch=batch, marketplace=port)
-            batches.finish_closing(batch=batch, marketplace=port)
-    review.settle_outstanding(marketplace=port)
+            try:
+                collect.sync_batch(batch=batch, marketplace=port)
+                review.promise_bonuses(batch=batch)
+                batches.finish_closing(batch=batch, marketplace=port)
+            except (Refused, MarketplaceError) as error:
+                logger.warning("batch %s cannot be looked at: %s", batch.pk, error)
 
 
 @shared_task(name="hits.sweep_jobs")

@@ -4,7 +4,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from django.db.models import Max
+
 from annotation_site.demo.cast import Cast, deposited_cents
+from annotation_site.demo.player import PlayError
 from curation.models import ComparisonRound, DatasetVersion
 from curation.services import (
     RoundOptions,
@@ -16,15 +19,16 @@ from curation.services import (
 )
 from curation.versions.export_sherlock import Written, export_version
 from curation.versions.read import read_version
-from hits.domain.states import AssignmentStatus, Match, Verdict
+from hits.domain.states import AssignmentStatus, Match
 from hits.models import Assignment, Batch, Image, Job
 from hits.mturk.boto import marketplace
 from hits.payments import ledger
 from hits.selectors.images import usable
 from hits.selectors.observations import accepted
+from hits.selectors.review import queue
+from hits.services.batches import approve_waiting
 from hits.services.collect import sync_batch
 from hits.services.launch import PlannedUnit, Terms, launch_batch
-from hits.services.review import decide, settle
 from validation.services import launch_review as launch_review_round
 
 REVIEWED_PAIRS = 12
@@ -56,12 +60,10 @@ def approve_all(cast: Cast, batch: Batch) -> None:
     """Copy what was submitted, approve and pay it."""
     port = marketplace()
     sync_batch(batch=batch, marketplace=port)
-    waiting = Assignment.objects.filter(
-        hit__unit__batch=batch, status=AssignmentStatus.SUBMITTED, match=Match.MATCHED, decisions=None
-    )
-    for assignment in waiting.select_related("hit__unit__batch__project", "worker", "submission"):
-        decision = decide(assignment=assignment, verdict=Verdict.APPROVE, by=cast.researcher)
-        settle(decision=decision, marketplace=port)
+    last = queue(batch).aggregate(last=Max("pk"))["last"] or 0
+    done = approve_waiting(batch=batch, last=last, by=cast.researcher, marketplace=port)
+    if done.outstanding:
+        raise PlayError(f"{batch.name}: {done.outstanding} payments are outstanding")
 
 
 def launch_review(cast: Cast) -> tuple[Batch, Job]:

@@ -19,9 +19,8 @@ class Purpose(StrEnum):
 
 
 class BatchState(StrEnum):
-    """Life of a batch."""
+    """Life of a batch: launching → live → closing → closed, and from launching straight to closing."""
 
-    DRAFT = "draft"
     LAUNCHING = "launching"
     LIVE = "live"
     CLOSING = "closing"
@@ -35,7 +34,7 @@ class HitState(StrEnum):
     INTENT = "intent"
     LIVE = "live"
     EXPIRED = "expired"
-    FAILED = "failed"
+    CANCELLED = "cancelled"  # the batch was closed before this one was published
 
 
 class Match(StrEnum):
@@ -81,16 +80,3 @@ class JobState(StrEnum):
 
 
 OPEN_JOB_STATES = (JobState.QUEUED, JobState.RUNNING)
-
-_BATCH_STEPS: dict[BatchState, frozenset[BatchState]] = {
-    BatchState.DRAFT: frozenset({BatchState.LAUNCHING}),
-    BatchState.LAUNCHING: frozenset({BatchState.LIVE, BatchState.CLOSING}),
-    BatchState.LIVE: frozenset({BatchState.CLOSING, BatchState.CLOSED}),
-    BatchState.CLOSING: frozenset({BatchState.CLOSED}),
-    BatchState.CLOSED: frozenset(),
-}
-
-
-def batch_may_become(now: BatchState, then: BatchState) -> bool:
-    """Tell whether a batch in state ``now`` may be moved to ``then``."""
-    return then in _BATCH_STEPS[now]

@@ -4,7 +4,11 @@ import json
 from argparse import ArgumentParser
 from typing import Any
 
+from django.core.exceptions import ImproperlyConfigured
 from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from hits.mturk.port import MarketplaceError
+from hits.services.errors import Refused
 
 
 class DeerstalkerCommand(BaseCommand):
@@ -15,6 +19,15 @@ class DeerstalkerCommand(BaseCommand):
         parser = super().create_parser(*args, **kwargs)
         parser.print_usage = lambda file=None: None  # type: ignore[method-assign]
         return parser
+
+    def execute(self, *args: Any, **options: Any) -> Any:
+        """Run the command; what the services refuse and the marketplace does not do is one line."""
+        try:
+            return super().execute(*args, **options)
+        except (Refused, ImproperlyConfigured) as error:
+            raise bad_input(str(error)) from error
+        except MarketplaceError as error:
+            raise CommandError(f"the marketplace: {error}", returncode=1) from error
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Declare ``--json``."""

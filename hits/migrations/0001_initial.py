@@ -220,7 +220,7 @@ class Migration(migrations.Migration):
                 ('kind_version', models.PositiveIntegerField()),
                 ('name', models.CharField(max_length=120)),
                 ('environment', models.CharField(max_length=40)),
-                ('state', models.CharField(default=hits.domain.states.BatchState['DRAFT'], max_length=12)),
+                ('state', models.CharField(default='draft', max_length=12)),
                 ('reward_cents', models.PositiveIntegerField()),
                 ('bonus_cents', models.PositiveIntegerField(default=0)),
                 ('assignments_per_hit', models.PositiveIntegerField()),

@@ -6,6 +6,7 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
+from hits.domain.money import LOCAL_FEES, FeeSchedule, fee_schedule
 from hits.domain.states import BatchState, HitState
 from hits.models.images import Image
 from hits.models.people import Worker
@@ -20,7 +21,9 @@ class Batch(models.Model):
     kind_version = models.PositiveIntegerField()
     name = models.CharField(max_length=120)
     environment = models.CharField(max_length=40)
-    state = models.CharField(max_length=12, default=BatchState.DRAFT)
+    # By name, since a marketplace fixes a HIT's fees when it is made: today's settings may say otherwise.
+    fee_schedule = models.CharField(max_length=20, default=LOCAL_FEES.name)
+    state = models.CharField(max_length=12, default=BatchState.LAUNCHING)
     reward_cents = models.PositiveIntegerField()
     bonus_cents = models.PositiveIntegerField(default=0)
     assignments_per_hit = models.PositiveIntegerField()
@@ -50,6 +53,15 @@ class Batch(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def fees(self) -> FeeSchedule:
+        """What the marketplace takes on top of this batch's rewards and bonuses."""
+        return fee_schedule(self.fee_schedule)
+
+    def slot_cents(self, max_assignments: int) -> int:
+        """Return what is held for one assignment of a HIT: the reward and its fee."""
+        return self.reward_cents + self.fees.fee_cents(self.reward_cents, max_assignments)
 
 
 class Unit(models.Model):

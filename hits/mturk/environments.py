@@ -1,25 +1,14 @@
 """Which marketplace is meant, and the guard before the one that costs real money."""
 
-from dataclasses import dataclass
+from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
-from hits.domain.money import AMAZON_FEES, LOCAL_FEES, FeeSchedule
+from hits.domain.money import AMAZON_FEES, FeeSchedule, fee_schedule
+from hits.mturk.port import Environment
 
 REGION = "us-east-1"  # the only region with a documented endpoint; botocore would invent others
-
-
-@dataclass(frozen=True, slots=True)
-class Environment:
-    """A marketplace endpoint. ``name`` is stored on rows; ``is_live`` means real money of real people."""
-
-    name: str
-    endpoint_url: str
-    in_process: bool
-    is_live: bool
-    fees: FeeSchedule
-    label: str
 
 
 _AWS = {
@@ -50,17 +39,24 @@ def resolve(word: str) -> Environment:
             )
         return Environment(word, _AWS[word], False, live, AMAZON_FEES, "Amazon Mechanical Turk")
     if word.startswith(("https://", "http://127.0.0.1", "http://localhost")):
-        # Somebody's own MTurk-compatible service, or ours over HTTP: fees as ours are set.
-        return Environment(
-            "local-http", word, False, word.startswith("https://"), fees_of("local-http"), word
-        )
+        # Somebody's own MTurk-compatible service, or ours over HTTP: fees as ours are set. The name tells
+        # which, since a batch stays on the marketplace that it was launched on.
+        name = f"http:{urlsplit(word).netloc}"[:40]
+        return Environment(name, word, False, word.startswith("https://"), fees_of(name), word)
     raise ImproperlyConfigured(
         f"MTURK_ENDPOINT={word!r}: use local, aws-sandbox, aws-production or an https:// address"
     )
 
 
 def fees_of(name: str) -> FeeSchedule:
-    """Return the fee schedule of the environment that rows call ``name``."""
-    if name.startswith("aws-") or settings.MARKETPLACE_FEE_SCHEDULE == "amazon":
+    """Return the fee schedule of a launch on the environment that rows call ``name``.
+
+    Raises:
+        ImproperlyConfigured: ``MARKETPLACE_FEE_SCHEDULE`` names none.
+    """
+    if name.startswith("aws-"):
         return AMAZON_FEES
-    return LOCAL_FEES
+    try:
+        return fee_schedule(settings.MARKETPLACE_FEE_SCHEDULE)
+    except LookupError as error:
+        raise ImproperlyConfigured(f"MARKETPLACE_FEE_SCHEDULE: {error}") from error

@@ -10,6 +10,8 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Protocol
 
+from hits.domain.money import FeeSchedule
+
 
 class Failure(StrEnum):
     """Why a call failed, as far as the caller has to act differently."""
@@ -35,6 +37,18 @@ class MarketplaceError(Exception):
     def retry(self) -> bool:
         """True when repeating with the same token is safe and may help."""
         return self.failure in {Failure.THROTTLED, Failure.UNREACHABLE}
+
+
+@dataclass(frozen=True, slots=True)
+class Environment:
+    """A marketplace endpoint. ``name`` is stored on rows; ``is_live`` means real money of real people."""
+
+    name: str
+    endpoint_url: str
+    in_process: bool
+    is_live: bool
+    fees: FeeSchedule
+    label: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +111,8 @@ class Balance:
 
 class Marketplace(Protocol):
     """The calls that the platform makes. Every method may raise ``MarketplaceError``."""
+
+    environment: Environment
 
     def create_hit_type(self, spec: HitTypeSpec) -> str:
         """Return the HIT type's id; equal values give the same id."""

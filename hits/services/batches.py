@@ -8,16 +8,17 @@ from django.utils import timezone
 
 from hits.domain.states import AssignmentStatus, BatchState, CallState, HitState, Verdict
 from hits.models import Assignment, Batch, Decision, Hit, Job, OutgoingCall
-from hits.mturk.environments import fees_of
 from hits.mturk.port import Failure, Marketplace, MarketplaceError
 from hits.payments import ledger
 from hits.payments.models import Entry
-from hits.selectors.console import progress_of
+from hits.selectors.console import being_published, progress_of
 from hits.selectors.review import queue
 from hits.services import audit, collect, jobs, review
+from hits.services.environment import refuse_other_marketplace
 from hits.services.errors import Conflict, Refused
 from hits.services.jobs import Progress
 from hits.services.launch import PUBLISH_TASK
+from hits.services.publish import cancel_unpublished
 
 SYNC_TASK = "hits.sync_batch"
 APPROVE_TASK = "hits.approve_waiting"
@@ -91,12 +92,17 @@ def approve_waiting(
     last: int,
     by: AbstractBaseUser | None,
     marketplace: Marketplace,
+    feedback: str = "",
     progress: Progress | None = None,
 ) -> Approved:
     """Approve and pay what waits up to the row ``last``, so that nobody approves what came in unseen.
 
     Each one is decided and settled by itself; a payment that fails stays outstanding and is repeated.
+
+    Raises:
+        Refused: the batch belongs to another marketplace; nothing was decided.
     """
+    refuse_other_marketplace(batch, marketplace)
     ids = list(queue(batch).filter(pk__lte=last).values_list("pk", flat=True))
     approved = outstanding = skipped = 0
     for number, pk in enumerate(ids, start=1):
@@ -104,7 +110,7 @@ def approve_waiting(
             pk=pk
         )
         try:
-            decision = review.decide(assignment=row, verdict=Verdict.APPROVE, by=by)
+            decision = review.decide(assignment=row, verdict=Verdict.APPROVE, by=by, feedback=feedback)
         except Conflict:
             skipped += 1  # a colleague or the marketplace's clock was faster
             continue
@@ -144,9 +150,13 @@ def request_close(*, batch: Batch, by: AbstractBaseUser | None) -> Job:
     """Stop offering the batch: nothing new can be accepted, work in hand may still be submitted.
 
     Raises:
-        Conflict: it is not live.
+        Conflict: it is closed already, or a job is publishing it.
     """
-    if not Batch.objects.filter(pk=batch.pk, state=BatchState.LIVE).update(state=BatchState.CLOSING):
+    batch.refresh_from_db(fields=["state"])
+    if batch.state == BatchState.LAUNCHING and being_published([batch]):
+        raise Conflict(f"{batch.name} is being published. Stop that job first.")
+    stoppable = Batch.objects.filter(pk=batch.pk, state__in=[BatchState.LAUNCHING, BatchState.LIVE])
+    if not stoppable.update(state=BatchState.CLOSING):
         raise Conflict(f"{batch.name} is not live, so there is nothing to stop.")
     audit.record(project=batch.project, actor=by, action="batch.close", subject=batch.pk)
     return jobs.enqueue(
@@ -162,9 +172,13 @@ def request_close(*, batch: Batch, by: AbstractBaseUser | None) -> Job:
 def expire_hits(*, batch: Batch, marketplace: Marketplace, progress: Progress | None = None) -> int:
     """Expire every HIT that is still offered and return how many; repeatable.
 
+    What was never published is given up.
+
     Raises:
         Refused: the marketplace refused; what is expired stays expired.
     """
+    refuse_other_marketplace(batch, marketplace)
+    cancel_unpublished(batch=batch, marketplace=marketplace)
     live = Hit.objects.filter(unit__batch=batch, state=HitState.LIVE)
     offered = list(live.filter(expires_at__gt=timezone.now()).values_list("pk", "hit_id"))
     for number, (pk, hit_id) in enumerate(offered, start=1):
@@ -208,10 +222,9 @@ def _dispose(batch: Batch, hit: Hit, marketplace: Marketplace) -> None:
     with transaction.atomic():
         Hit.objects.filter(pk=hit.pk).update(state=HitState.EXPIRED)
         untaken = hit.max_assignments - hit.assignments.count()
-        fee = fees_of(batch.environment).fee_cents(batch.reward_cents, hit.max_assignments)
         ledger.write(
             entry=Entry.RELEASE,
-            amount_cents=untaken * (batch.reward_cents + fee),
+            amount_cents=untaken * batch.slot_cents(hit.max_assignments),
             key=f"release:dispose:{hit.pk}",
             batch=batch,
         )

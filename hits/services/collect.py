@@ -4,6 +4,7 @@ The marketplace's list is the truth about who submitted what. A submission of ou
 its id and sha256 stand in the answer of that very assignment and worker (ruling 11).
 """
 
+import logging
 import uuid
 from dataclasses import dataclass
 
@@ -15,31 +16,53 @@ from hits.domain.answer_xml import AnswerError, submission_fields
 from hits.domain.hashing import instance_id
 from hits.domain.states import AssignmentStatus, HitState, Match
 from hits.models import Assignment, Batch, Hit, Observation, Submission, Worker
-from hits.mturk.environments import fees_of
-from hits.mturk.port import Marketplace, RemoteAssignment
+from hits.mturk.port import Marketplace, MarketplaceError, RemoteAssignment
 from hits.payments import ledger
 from hits.payments.models import Entry
+from hits.services.environment import refuse_other_marketplace
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class Collected:
-    """What one look at the marketplace found. ``unmatched`` need a person's eyes."""
+    """What one look at the marketplace found. ``unmatched`` need a person's eyes.
+
+    ``failed`` HITs could not be looked at, for instance because the marketplace no longer has them.
+    """
 
     hits: int
     new: int
     matched: int
     unmatched: int
+    failed: int = 0
 
 
 def sync_batch(*, batch: Batch, marketplace: Marketplace) -> Collected:
-    """Copy the batch's assignments from the marketplace; repeatable, and safe beside itself."""
-    counts = {"hits": 0, "new": 0, "matched": 0, "unmatched": 0}
+    """Copy the batch's assignments from the marketplace; repeatable, and safe beside itself.
+
+    One HIT that cannot be looked at does not keep the others waiting.
+
+    Raises:
+        Refused: the batch belongs to another marketplace.
+        MarketplaceError: the marketplace does not answer.
+    """
+    refuse_other_marketplace(batch, marketplace)
+    counts = {"hits": 0, "new": 0, "matched": 0, "unmatched": 0, "failed": 0}
     hits = Hit.objects.filter(unit__batch=batch, state=HitState.LIVE).select_related("unit__batch__project")
     for hit in hits.iterator(chunk_size=200):
         if not hit.hit_id or _complete(hit):
             continue
         counts["hits"] += 1
-        for assignment, new in sync_hit(hit=hit, marketplace=marketplace):
+        try:
+            found = sync_hit(hit=hit, marketplace=marketplace)
+        except MarketplaceError as error:
+            if error.retry:
+                raise
+            logger.warning("HIT %s of batch %s cannot be looked at: %s", hit.hit_id, batch.pk, error)
+            counts["failed"] += 1
+            continue
+        for assignment, new in found:
             counts["new"] += new
             matched = assignment.match == Match.MATCHED
             counts["matched"] += matched
@@ -66,12 +89,18 @@ def record_assignment(*, hit: Hit, remote: RemoteAssignment) -> tuple[Assignment
     """Write down one assignment as the marketplace shows it; return it with whether it is new."""
     worker, _ = Worker.objects.get_or_create(environment=hit.environment, worker_id=remote.worker_id)
     match, submission = _find_submission(hit, worker, remote)
+    known = Assignment.objects.select_for_update().filter(hit=hit, assignment_id=remote.assignment_id).first()
+    # A list that was read before a decision and is written down after it must not undo the decision.
+    decided = known is not None and known.status != AssignmentStatus.SUBMITTED
+    status = (
+        known.status if known and decided and remote.status == AssignmentStatus.SUBMITTED else remote.status
+    )
     assignment, new = Assignment.objects.update_or_create(
         hit=hit,
         assignment_id=remote.assignment_id,
         defaults={
             "worker": worker,
-            "status": remote.status,
+            "status": status,
             "match": match,
             "submission": submission,
             "answer_xml": remote.answer_xml,
@@ -131,7 +160,7 @@ def _write_observations(hit: Hit, submission: Submission) -> None:
 def _write_ledger(hit: Hit, assignment: Assignment) -> None:
     """Mirror what the marketplace did with the held reward, auto-approval included."""
     batch = hit.unit.batch
-    fee = fees_of(batch.environment).fee_cents(batch.reward_cents, hit.max_assignments)
+    fee = batch.fees.fee_cents(batch.reward_cents, hit.max_assignments)
     key = f"{hit.pk}:{assignment.assignment_id}"
     if assignment.status == AssignmentStatus.APPROVED:
         ledger.write(

@@ -193,6 +193,7 @@ def _create_batch(  # noqa: PLR0917 - private
         kind_version=kind.version,
         name=name.strip()[:120] or kind.title,
         environment=environment.name,
+        fee_schedule=environment.fees.name,
         state=BatchState.LAUNCHING,
         reward_cents=reward,
         bonus_cents=bonus,
@@ -220,6 +221,6 @@ def _create_unit(batch: Batch, kind: HitKind, planned: PlannedUnit, payload: dic
         unit=unit,
         environment=batch.environment,
         token=request_token(batch.environment, batch.pk, unit.public_id, "create", 1),
-        annotation=f"v1/{batch.environment}/{batch.pk}/{unit.pk}/1",
+        annotation=f"v1/{batch.environment}/{batch.pk}/{unit.public_id}/1",
         max_assignments=batch.assignments_per_hit,
     )

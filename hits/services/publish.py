@@ -9,6 +9,7 @@ from datetime import timedelta
 
 from django.conf import settings
 from django.db import transaction
+from django.db.models.functions import Coalesce
 from django.urls import reverse
 from django.utils import timezone
 
@@ -17,14 +18,16 @@ from hits.domain.crashpoints import crash_point
 from hits.domain.external_question import build_external_question
 from hits.domain.states import BatchState, HitState
 from hits.models import Batch, Hit
-from hits.mturk.environments import fees_of
 from hits.mturk.port import Failure, HitTypeSpec, Marketplace, MarketplaceError, RemoteHit
 from hits.payments import ledger
 from hits.payments.models import Entry
+from hits.services.environment import refuse_other_marketplace
 from hits.services.errors import Refused
 from hits.services.jobs import Progress
 
 TOKEN_LIFE = timedelta(hours=23)  # an hour less than MTurk's day, so that clocks may differ
+_PUBLISHABLE = [BatchState.LAUNCHING, BatchState.LIVE]
+_WAITING = [HitState.PLANNED, HitState.INTENT]
 
 
 def publish_batch(*, batch: Batch, marketplace: Marketplace, progress: Progress | None = None) -> int:
@@ -33,9 +36,10 @@ def publish_batch(*, batch: Batch, marketplace: Marketplace, progress: Progress 
     Raises:
         Refused: the marketplace refused for good (no funds, a bad field); what is live stays live.
     """
-    if batch.state not in {BatchState.LAUNCHING, BatchState.LIVE}:
+    if batch.state not in _PUBLISHABLE:
         raise Refused(f"{batch.name} is {batch.state}: it cannot be published")
-    waiting = Hit.objects.filter(unit__batch=batch, state__in=[HitState.PLANNED, HitState.INTENT])
+    refuse_other_marketplace(batch, marketplace)
+    waiting = Hit.objects.filter(unit__batch=batch, state__in=_WAITING)
     total = Hit.objects.filter(unit__batch=batch).count()
     done = total - waiting.count()
     published = 0
@@ -93,24 +97,42 @@ def _publish_one(
     if remote is None:
         crash_point("publish.before_intent")
         with transaction.atomic():
-            intended = Hit.objects.filter(pk=hit.pk, state__in=[HitState.PLANNED, HitState.INTENT]).update(
-                state=HitState.INTENT, attempt_at=timezone.now()
-            )
+            # The token lives from the first attempt on, so that is the time to keep.
+            intended = Hit.objects.filter(
+                pk=hit.pk, state__in=_WAITING, unit__batch__state__in=_PUBLISHABLE
+            ).update(state=HitState.INTENT, attempt_at=Coalesce("attempt_at", timezone.now()))
         if not intended:
-            return  # another process published it a moment ago
+            return  # another process published it, or somebody closed the batch, a moment ago
         crash_point("publish.after_intent")
         remote = _create(batch, hit, hit_type_id, marketplace)
         crash_point("publish.after_call")
-    with transaction.atomic():
-        Hit.objects.filter(pk=hit.pk, state=HitState.INTENT).update(
-            state=HitState.LIVE, hit_id=remote.hit_id, expires_at=remote.expires_at, error=""
-        )
-        fees = fees_of(batch.environment)
-        each = batch.reward_cents + fees.fee_cents(batch.reward_cents, hit.max_assignments)
-        ledger.write(
-            entry=Entry.HOLD, amount_cents=each * hit.max_assignments, key=f"hold:{hit.pk}", batch=batch
-        )
+    _went_live(batch, hit, remote)
     crash_point("publish.after_result")
+
+
+@transaction.atomic
+def _went_live(batch: Batch, hit: Hit, remote: RemoteHit) -> None:
+    Hit.objects.filter(pk=hit.pk, state=HitState.INTENT).update(
+        state=HitState.LIVE, hit_id=remote.hit_id, expires_at=remote.expires_at, error=""
+    )
+    held = batch.slot_cents(hit.max_assignments) * hit.max_assignments
+    ledger.write(entry=Entry.HOLD, amount_cents=held, key=f"hold:{hit.pk}", batch=batch)
+
+
+def cancel_unpublished(*, batch: Batch, marketplace: Marketplace) -> int:
+    """Give up the HITs of a closing batch that never went live, and return how many; repeatable.
+
+    One whose creation was tried may stand on the marketplace although its reply was lost: it is looked for
+    first, and goes live, so that it is expired like the others.
+    """
+    tried = list(Hit.objects.filter(unit__batch=batch, state=HitState.INTENT))
+    known = _by_annotation(marketplace) if tried else {}
+    for hit in tried:
+        if hit.annotation in known:
+            _went_live(batch, hit, known[hit.annotation])
+    return Hit.objects.filter(
+        unit__batch=batch, unit__batch__state=BatchState.CLOSING, state__in=_WAITING
+    ).update(state=HitState.CANCELLED)
 
 
 def _create(batch: Batch, hit: Hit, hit_type_id: str, marketplace: Marketplace) -> RemoteHit:

@@ -1,12 +1,11 @@
 """Decide on submissions, and carry the decision to the marketplace exactly once.
 
 A decision and the calls that it needs are committed together; then each call is made; then its
-result is committed. A process that dies in between leaves an ``intent``: before repeating a bonus,
-the marketplace's own list of bonuses is asked, because its token is forgotten after a day.
+result is committed. A process that dies in between leaves an ``intent``: before a bonus is tried again,
+however soon, the marketplace's own list of bonuses is asked, because its token is forgotten after a day.
 """
 
 import logging
-from datetime import timedelta
 
 from django.contrib.auth.models import AbstractBaseUser
 from django.db import IntegrityError, transaction
@@ -16,17 +15,16 @@ from hits import registry
 from hits.domain.crashpoints import crash_point
 from hits.domain.hashing import request_token
 from hits.domain.states import AssignmentStatus, CallState, Match, Verdict
-from hits.models import Assignment, Decision, OutgoingCall
-from hits.mturk.environments import fees_of
+from hits.models import Assignment, Batch, Decision, OutgoingCall
 from hits.mturk.port import Failure, Marketplace, MarketplaceError
 from hits.payments import ledger
 from hits.payments.models import Entry
 from hits.services import audit
+from hits.services.environment import refuse_other_marketplace
 from hits.services.errors import Conflict, Refused
 
 logger = logging.getLogger(__name__)
 
-TOKEN_LIFE = timedelta(hours=23)
 _PENDING = [CallState.PLANNED, CallState.INTENT]
 
 
@@ -72,14 +70,46 @@ def _plan_calls(decision: Decision, assignment: Assignment, verdict: Verdict) ->
         _plan(decision, operations.REJECT, 0, 0)
         return
     batch = assignment.hit.unit.batch
-    fees = fees_of(batch.environment)
     each = assignment.hit.max_assignments
-    _plan(decision, operations.APPROVE, batch.reward_cents, fees.fee_cents(batch.reward_cents, each))
-    assert assignment.submission is not None
-    items = registry.get(batch.kind).bonus_items(assignment.submission.answer)
-    bonus = items * batch.bonus_cents
+    fee = batch.fees.fee_cents(batch.reward_cents, each)
+    _plan(decision, operations.APPROVE, batch.reward_cents, fee)
+    bonus = _bonus_cents(assignment)
     if bonus:
-        _plan(decision, operations.BONUS, bonus, fees.fee_cents(bonus, each))
+        _plan(decision, operations.BONUS, bonus, batch.fees.fee_cents(bonus, each))
+
+
+def _bonus_cents(assignment: Assignment) -> int:
+    batch = assignment.hit.unit.batch
+    assert assignment.submission is not None
+    return registry.get(batch.kind).bonus_items(assignment.submission.answer) * batch.bonus_cents
+
+
+def promise_bonuses(*, batch: Batch) -> int:
+    """Plan the bonuses of what was approved without us, by the marketplace's clock or by a script.
+
+    The task's page promised them, whoever approves. Returns how many were planned; repeatable.
+    """
+    if not batch.bonus_cents:
+        return 0
+    approved = Assignment.objects.filter(
+        hit__unit__batch=batch, status=AssignmentStatus.APPROVED, match=Match.MATCHED, decisions=None
+    ).select_related("hit__unit__batch", "submission")
+    planned = 0
+    for assignment in approved:
+        bonus = _bonus_cents(assignment)
+        if not bonus:
+            continue
+        fee = batch.fees.fee_cents(bonus, assignment.hit.max_assignments)
+        try:
+            with transaction.atomic():
+                decision = Decision.objects.create(
+                    assignment=assignment, verdict=Verdict.APPROVE, feedback=""
+                )
+                _plan(decision, OutgoingCall.Operation.BONUS, bonus, fee)
+        except IntegrityError:
+            continue  # another process planned it a moment ago
+        planned += 1
+    return planned
 
 
 def _plan(decision: Decision, operation: OutgoingCall.Operation, amount: int, fee: int) -> None:
@@ -88,7 +118,13 @@ def _plan(decision: Decision, operation: OutgoingCall.Operation, amount: int, fe
         operation=operation,
         amount_cents=amount,
         fee_cents=fee,
-        token=request_token(decision.assignment.hit.environment, decision.pk, operation.value),
+        # With the assignment's id: another installation on the same account counts its decisions from 1 too.
+        token=request_token(
+            decision.assignment.hit.environment,
+            decision.assignment.assignment_id,
+            decision.pk,
+            operation.value,
+        ),
     )
 
 
@@ -98,20 +134,25 @@ def settle(*, decision: Decision, marketplace: Marketplace) -> bool:
     A call rests on the one before it: no bonus leaves while the approval is refused.
 
     Raises:
-        Refused: the marketplace refused one for good; what was done stays done.
+        Refused: the marketplace refused one for good; what was done stays done. Or the batch belongs to
+            another marketplace.
     """
+    refuse_other_marketplace(decision.assignment.hit.unit.batch, marketplace)
     for call in decision.calls.exclude(state=CallState.DONE):
         if call.state == CallState.REFUSED:
             return False
         _settle_call(call, marketplace)
+        call.refresh_from_db(fields=["state"])  # a rival may have made it, or been refused, meanwhile
+        if call.state != CallState.DONE:
+            return False
     return not decision.calls.exclude(state=CallState.DONE).exists()
 
 
 def settle_outstanding(*, marketplace: Marketplace) -> int:
     """Settle what an earlier process left behind; return how many decisions were tried."""
-    environment = marketplace.environment.name  # type: ignore[attr-defined]
+    here = marketplace.environment.name
     waiting = (
-        Decision.objects.filter(calls__state__in=_PENDING, assignment__hit__environment=environment)
+        Decision.objects.filter(calls__state__in=_PENDING, assignment__hit__environment=here)
         .distinct()
         .select_related("assignment__hit__unit__batch", "assignment__worker")
     )
@@ -127,8 +168,7 @@ def settle_outstanding(*, marketplace: Marketplace) -> int:
 
 
 def _settle_call(call: OutgoingCall, marketplace: Marketplace) -> None:
-    uncertain = call.state == CallState.INTENT
-    stale = uncertain and call.attempt_at is not None and call.attempt_at < timezone.now() - TOKEN_LIFE
+    tried = call.attempt_at is not None  # whatever became of it: refused since, or its reply lost
     with transaction.atomic():
         intended = OutgoingCall.objects.filter(pk=call.pk, state__in=_PENDING).update(
             state=CallState.INTENT, attempt_at=timezone.now()
@@ -137,7 +177,7 @@ def _settle_call(call: OutgoingCall, marketplace: Marketplace) -> None:
         return  # another process made it, or was refused, a moment ago
     crash_point("settle.after_intent")
     try:
-        if not (stale and _bonus_stands(call, marketplace)):
+        if not (tried and _bonus_stands(call, marketplace)):
             _make(call, marketplace)
     except MarketplaceError as error:
         if not _went_through(call, error, marketplace):
@@ -181,7 +221,11 @@ def _bonus_stands(call: OutgoingCall, marketplace: Marketplace) -> bool:
 
 
 def _went_through(call: OutgoingCall, error: MarketplaceError, marketplace: Marketplace) -> bool:
-    """Tell whether the error says that an earlier, identical call succeeded."""
+    """Tell whether the error says that an earlier, identical call succeeded.
+
+    Raises:
+        Refused: the marketplace does not say; the intent stands, and is taken up again.
+    """
     if call.operation == OutgoingCall.Operation.BONUS:
         return error.failure is Failure.ALREADY_EXISTS
     if error.failure is not Failure.WRONG_STATE:
@@ -193,7 +237,10 @@ def _went_through(call: OutgoingCall, error: MarketplaceError, marketplace: Mark
     )
     assignment = call.decision.assignment
     assert assignment.hit.hit_id is not None
-    shown = {a.assignment_id: a.status for a in marketplace.list_assignments(assignment.hit.hit_id)}
+    try:
+        shown = {a.assignment_id: a.status for a in marketplace.list_assignments(assignment.hit.hit_id)}
+    except MarketplaceError as silence:
+        raise Refused(f"the marketplace did not say how assignment {assignment.pk} stands") from silence
     return shown.get(assignment.assignment_id) == wanted
 
 
@@ -216,8 +263,7 @@ def _record(call: OutgoingCall) -> None:
         ledger.write(entry=Entry.FEE, amount_cents=call.fee_cents, key=f"fee:reward:{key}", **facts)
     elif call.operation == OutgoingCall.Operation.REJECT:
         Assignment.objects.filter(pk=assignment.pk).update(status=AssignmentStatus.REJECTED)
-        fees = fees_of(batch.environment)
-        held = batch.reward_cents + fees.fee_cents(batch.reward_cents, assignment.hit.max_assignments)
+        held = batch.slot_cents(assignment.hit.max_assignments)
         ledger.write(entry=Entry.RELEASE, amount_cents=held, key=f"release:{key}", **facts)
     else:
         ledger.write(entry=Entry.BONUS, amount_cents=call.amount_cents, key=f"bonus:{key}", **facts)

@@ -15,7 +15,6 @@ from hits.domain.pay import mean_cents, median_cents, payout, top_up
 from hits.domain.states import OPEN_JOB_STATES, JobState
 from hits.models import Batch, Job, Project
 from hits.mturk.boto import marketplace
-from hits.mturk.environments import fees_of
 from hits.payments.summary import batch_money
 from hits.selectors import console, pay, review
 from hits.services import batches as services
@@ -70,7 +69,7 @@ def batch_detail(request: HttpRequest, batch: Batch) -> HttpResponse:
         "unmatched": review.unmatched(batch) if progress.unmatched else [],
         "refused": review.refused_payments(batch),
         "balance": balance(),
-        "fees": fees_of(batch.environment),
+        "fees": batch.fees,
         "at_once": AT_ONCE,
     }
     context |= _pay(batch) | _approve_all(batch, progress)
@@ -135,7 +134,7 @@ def _approve_all(batch: Batch, progress: console.Progress) -> dict[str, Any]:
     if not progress.waiting:
         return {"waiting": 0}
     rows = list(review.queue(batch).select_related("hit__unit__batch", "submission"))
-    fees = fees_of(batch.environment)
+    fees = batch.fees
     sums = [
         payout(
             reward_cents=batch.reward_cents,

@@ -14,7 +14,6 @@ from hits.domain.pay import Payout, payout
 from hits.domain.states import AssignmentStatus, Role, Verdict
 from hits.models import Assignment, Batch, Decision, Project
 from hits.mturk.boto import marketplace
-from hits.mturk.environments import fees_of
 from hits.selectors import people, review
 from hits.services import batches
 from hits.services import review as services
@@ -83,7 +82,7 @@ def _evidence(found: review.Looked) -> dict[str, Any]:
         "bonus_not_taken": missing if kind.max_bonus_items else [],
         "to_look_at": sum(not check.ok for check in found.checks),
         "payout": _payout(found),
-        "fees": fees_of(batch.environment),
+        "fees": batch.fees,
         "record": people.record_of(found.assignment.worker, batch.project),
         "open_here": found.assignment.status == AssignmentStatus.SUBMITTED and found.taken_up is None,
     }
@@ -95,7 +94,7 @@ def _payout(found: review.Looked) -> Payout:
         bonus_each_cents=found.batch.bonus_cents,
         items=found.bonus_items,
         max_assignments=found.assignment.hit.max_assignments,
-        fees=fees_of(found.batch.environment),
+        fees=found.batch.fees,
     )
 
 

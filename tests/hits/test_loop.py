@@ -254,6 +254,8 @@ def test_137_assignments_are_all_collected(project: Project, make_image: MakeIma
     ]
 
     class Many:
+        environment = marketplace().environment
+
         def list_assignments(self, hit_id: str, statuses: Any = ()) -> list[RemoteAssignment]:
             return rows
 

@@ -3,15 +3,15 @@
 from argparse import ArgumentParser
 from typing import Any
 
-from hits.domain.states import AssignmentStatus, Match, Verdict
+from django.db.models import Max
+
 from hits.management.base import DeerstalkerCommand, bad_input, emit_json
 from hits.management.rows import batch_numbered
-from hits.models import Assignment
 from hits.mturk.boto import marketplace
 from hits.payments import ledger
+from hits.selectors.review import queue
+from hits.services.batches import approve_waiting
 from hits.services.collect import sync_batch
-from hits.services.errors import Conflict, Refused
-from hits.services.review import decide, settle
 
 
 class Command(DeerstalkerCommand):
@@ -31,24 +31,23 @@ class Command(DeerstalkerCommand):
         batch = batch_numbered(options["batch"])
         port = marketplace()
         sync_batch(batch=batch, marketplace=port)
-        waiting = Assignment.objects.filter(
-            hit__unit__batch=batch, status=AssignmentStatus.SUBMITTED, match=Match.MATCHED, decisions=None
-        ).select_related("hit__unit__batch__project", "worker", "submission")
-        approved = 0
-        for assignment in waiting:
-            try:
-                decision = decide(
-                    assignment=assignment, verdict=Verdict.APPROVE, by=None, feedback=options["feedback"]
-                )
-                settle(decision=decision, marketplace=port)
-            except Conflict:
-                continue  # somebody in the browser was quicker
-            except Refused as error:
-                raise bad_input(str(error)) from error
-            approved += 1
+        last = queue(batch).aggregate(last=Max("pk"))["last"] or 0
+        done = approve_waiting(
+            batch=batch, last=last, by=None, marketplace=port, feedback=options["feedback"]
+        )
         sums = ledger.totals(batch=batch)
-        result = {"batch": batch.pk, "approved": approved, "paid_cents": sums.spent, "held_cents": sums.held}
+        result = {
+            "batch": batch.pk,
+            "approved": done.approved,
+            "paid_cents": sums.spent,
+            "held_cents": sums.held,
+        }
         if options["json"]:
             emit_json(self, result)
         else:
-            self.stdout.write(f"{approved} approved")
+            self.stdout.write(f"{done.approved} approved")
+        if done.outstanding:
+            raise bad_input(
+                f"batch {batch.pk}: {done.outstanding} payments are outstanding; the batch's page says why, and "
+                "the background worker repeats what may be repeated"
+            )

@@ -1,0 +1,27 @@
+"""A batch stays on the marketplace that it was launched on, whatever the settings say by now."""
+
+from hits.models import Batch
+from hits.mturk.port import Marketplace
+from hits.services.errors import Refused
+
+
+def refuse_other_marketplace(batch: Batch, marketplace: Marketplace) -> None:
+    """Refuse to take a batch to another marketplace, or to other fees, than those it was launched for.
+
+    A batch launched on the built-in marketplace has no typed cost: it must never reach one where money is
+    real, however its publication is resumed.
+
+    Raises:
+        Refused: ``MTURK_ENDPOINT`` or ``MARKETPLACE_FEE_SCHEDULE`` was changed since the launch.
+    """
+    now = marketplace.environment
+    if now.name != batch.environment:
+        raise Refused(
+            f"{batch.name} was launched on the marketplace {batch.environment}, and MTURK_ENDPOINT now means "
+            f"{now.name}: set it back to go on with this batch"
+        )
+    if now.fees.name != batch.fee_schedule:
+        raise Refused(
+            f"{batch.name} was launched with the fees of {batch.fee_schedule!r}, and now those of "
+            f"{now.fees.name!r} are set: set them back to go on with this batch"
+        )
