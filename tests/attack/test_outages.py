@@ -1,0 +1,304 @@
+"""A marketplace that loses replies, stays away for a day, or is another one than before."""
+
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.utils import timezone
+
+from hits import tasks
+from hits.domain.states import AssignmentStatus, BatchState, CallState, HitState, Verdict
+from hits.marketplace.models import HIT, BonusPayment, Requester
+from hits.marketplace.services.clock import advance_clock, reset_clock
+from hits.models import Assignment, Batch, Decision, Hit, Image, Job, OutgoingCall, Project
+from hits.mturk.boto import marketplace
+from hits.mturk.port import Environment, Failure, MarketplaceError, RemoteHit
+from hits.payments import ledger
+from hits.services import batches, collect, publish, review
+from hits.services.errors import Conflict, Refused
+from tests.support import market
+from tests.support.answers import observations
+from tests.support.loop import approve, collected, launched, published
+
+pytestmark = pytest.mark.django_db(transaction=True)
+MakeImage = Callable[..., Image]
+LOST = MarketplaceError(Failure.UNREACHABLE, "the reply was lost")
+
+
+class Faulty:
+    """The marketplace behind a bad line: ``trouble`` maps an operation to what happens to it.
+
+    "lost": it is carried out, and the reply is lost. An error: it is raised instead.
+    """
+
+    def __init__(self, **trouble: str | MarketplaceError) -> None:
+        self.trouble = trouble
+        self.real = marketplace()
+
+    def __getattr__(self, name: str) -> Any:
+        real = getattr(self.real, name)
+        trouble = self.trouble.get(name)
+        if trouble is None:
+            return real
+
+        def call(*args: Any, **more: Any) -> Any:
+            if isinstance(trouble, MarketplaceError):
+                raise trouble
+            real(*args, **more)
+            raise LOST
+
+        return call
+
+
+@pytest.fixture
+def later(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[timedelta], None]]:
+    """Return a function that moves our clock, and the marketplace's, on to a time after the start."""
+    start, moved = timezone.now(), [timedelta(0)]
+
+    def go(to: timedelta) -> None:
+        advance_clock(by=to - moved[0])
+        moved[0] = to
+
+    for module in ("publish", "review"):
+        monkeypatch.setattr(f"hits.services.{module}.timezone.now", lambda: start + moved[0])
+    yield go
+    reset_clock()
+
+
+@pytest.fixture
+def waiting(project: Project, make_image: MakeImage) -> Assignment:
+    """Return a submission with five observations, so that approving it also pays a bonus."""
+    market.fund()
+    batch = published(project, [make_image(1)])
+    market.work(Hit.objects.get(), market.market_worker(), observations(5))
+    return collected(batch)[0]
+
+
+HOURS = [timedelta(hours=hours) for hours in (1, 12, 22, 25, 47)]
+
+
+def test_a_bonus_is_paid_once_through_a_long_outage(
+    waiting: Assignment, later: Callable[[timedelta], None]
+) -> None:
+    """Every retry in between must not make the dead token look fresh."""
+    port = Faulty(send_bonus="lost")
+    decision = review.decide(assignment=waiting, verdict=Verdict.APPROVE, by=None)
+    with pytest.raises(Refused):
+        review.settle(decision=decision, marketplace=port)
+    port.trouble = {"send_bonus": LOST, "list_bonuses": LOST}
+    for moment in HOURS:
+        later(moment)
+        review.settle_outstanding(marketplace=port)
+    port.trouble = {}
+    review.settle_outstanding(marketplace=port)
+    assert BonusPayment.objects.count() == 1
+    assert set(OutgoingCall.objects.values_list("state", flat=True)) == {CallState.DONE}
+    assert ledger.totals().bonus == 30
+
+
+def test_a_hit_is_published_once_through_a_long_outage(
+    project: Project, make_image: MakeImage, later: Callable[[timedelta], None]
+) -> None:
+    market.fund()
+    batch = launched(project, [make_image(1)])
+    port = Faulty(create_hit="lost")
+    with pytest.raises(Refused):
+        publish.publish_batch(batch=batch, marketplace=port)
+    port.trouble = {"create_hit": LOST, "list_hits": LOST}
+    for moment in HOURS:
+        later(moment)
+        with pytest.raises((Refused, MarketplaceError)):
+            publish.publish_batch(batch=batch, marketplace=port)
+    port.trouble = {}
+    publish.publish_batch(batch=batch, marketplace=port)
+    assert HIT.objects.count() == 1
+    assert Hit.objects.get().hit_id == HIT.objects.get().hit_id
+
+
+def test_pressing_try_again_does_not_pay_again(
+    waiting: Assignment, later: Callable[[timedelta], None]
+) -> None:
+    """The first try went through and its reply was lost; a later one was refused; the token is dead."""
+    port = Faulty(send_bonus="lost")
+    decision = review.decide(assignment=waiting, verdict=Verdict.APPROVE, by=None)
+    with pytest.raises(Refused):
+        review.settle(decision=decision, marketplace=port)
+    port.trouble = {
+        "send_bonus": MarketplaceError(Failure.REFUSED, "keys were rotated"),
+        "list_bonuses": MarketplaceError(Failure.REFUSED, "keys were rotated"),
+    }
+    with pytest.raises(Refused):
+        review.settle(decision=decision, marketplace=port)
+    assert OutgoingCall.objects.get(operation="bonus").state == CallState.REFUSED
+    batches.retry_refused(decision=decision, by=None)
+    later(timedelta(hours=30))
+    assert review.settle(decision=decision, marketplace=marketplace())
+    assert BonusPayment.objects.count() == 1
+
+
+def test_a_rival_s_refused_approval_stops_the_bonus(
+    waiting: Assignment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    decision = review.decide(assignment=waiting, verdict=Verdict.APPROVE, by=None)
+    real = review._settle_call
+
+    def slow(call: OutgoingCall, port: Any) -> None:
+        if call.operation == "approve":  # while we were on our way, a rival was told no
+            OutgoingCall.objects.filter(pk=call.pk).update(state=CallState.REFUSED)
+        real(call, port)
+
+    monkeypatch.setattr(review, "_settle_call", slow)
+    assert not review.settle(decision=decision, marketplace=marketplace())
+    assert not BonusPayment.objects.exists()
+
+
+def test_a_silent_marketplace_keeps_the_other_payments_going(project: Project, make_image: MakeImage) -> None:
+    market.fund()
+    batch = published(project, [make_image(1), make_image(2)])
+    worker = market.market_worker()
+    for hit in Hit.objects.all():
+        market.work(hit, worker)
+    rows = collected(batch)
+    for row in rows:
+        review.decide(assignment=row, verdict=Verdict.APPROVE, by=None)
+    port = Faulty(list_assignments=LOST)
+    marketplace().approve(
+        rows[0].assignment_id, ""
+    )  # its own reply was lost, so ours is refused as a repetition
+    review.settle_outstanding(marketplace=port)
+    states = dict(OutgoingCall.objects.values_list("decision__assignment", "state"))
+    assert states == {rows[0].pk: CallState.INTENT, rows[1].pk: CallState.DONE}
+    review.settle_outstanding(marketplace=marketplace())
+    assert set(OutgoingCall.objects.values_list("state", flat=True)) == {CallState.DONE}
+
+
+def test_a_hit_that_is_gone_stops_neither_synchronising_nor_paying(
+    waiting: Assignment, project: Project, make_image: MakeImage
+) -> None:
+    gone = published(project, [make_image(2)])
+    Hit.objects.filter(unit__batch=gone).update(hit_id="GONE")
+    good = published(project, [make_image(3)])
+    market.work(Hit.objects.get(unit__batch=good), market.market_worker("wendy"))
+    review.decide(assignment=waiting, verdict=Verdict.APPROVE, by=None)
+    tasks.sync_live_batches()
+    assert set(OutgoingCall.objects.values_list("state", flat=True)) == {CallState.DONE}
+    assert Assignment.objects.filter(hit__unit__batch=good).exists()
+    assert collect.sync_batch(batch=gone, marketplace=marketplace()).failed == 1
+
+
+def test_a_batch_never_reaches_another_marketplace(project: Project, make_image: MakeImage) -> None:
+    """Launched on the built-in one, so without a typed cost: real money must not see it."""
+    market.fund()
+    batch = launched(project, [make_image(1)])
+    here = marketplace().environment
+    live = Environment("aws-production", "https://mturk.example", False, True, here.fees, "Amazon")
+
+    class Live:
+        environment = live
+
+        def __getattr__(self, name: str) -> Any:
+            raise AssertionError(f"{name} was called")
+
+    for service in (publish.publish_batch, collect.sync_batch, batches.expire_hits):
+        with pytest.raises(Refused, match="launched on the marketplace local"):
+            service(batch=batch, marketplace=Live())
+    assert Hit.objects.get().state == HitState.PLANNED
+
+
+def test_fees_stay_those_of_the_launch(waiting: Assignment, settings: Any) -> None:
+    batch = waiting.hit.unit.batch
+    settings.MARKETPLACE_FEE_SCHEDULE = "amazon"
+    with pytest.raises(Refused, match="launched with the fees of 'local'"):
+        batches.approve_waiting(batch=batch, last=waiting.pk, by=None, marketplace=marketplace())
+    assert not Decision.objects.exists()
+    settings.MARKETPLACE_FEE_SCHEDULE = "local"
+    approve(waiting)
+    owner = Requester.objects.get(name="Deerstalker")
+    assert ledger.totals(batch=batch).held == owner.held_cents == 0
+
+
+def test_a_batch_whose_publication_stopped_can_be_closed(project: Project, make_image: MakeImage) -> None:
+    market.fund(330)  # enough for three of five
+    batch = launched(project, [make_image(n) for n in range(5)])
+    with pytest.raises(Refused, match="insufficient funds"):
+        publish.publish_batch(batch=batch, marketplace=marketplace())
+    batch.refresh_from_db()
+    assert batch.state == BatchState.LAUNCHING
+    with pytest.raises(Conflict, match="is being published"):
+        batches.request_close(batch=batch, by=None)
+    Job.objects.update(state="failed")  # what the worker process writes of the job that was refused
+    batches.request_close(batch=batch, by=None)
+    batches.expire_hits(batch=batch, marketplace=marketplace())
+    batch.refresh_from_db()
+    assert batch.state == BatchState.CLOSED
+    assert sorted(Hit.objects.values_list("state", flat=True)) == ["cancelled"] * 2 + ["expired"] * 3
+    assert ledger.totals(batch=batch).held == marketplace().balance().on_hold_cents == 0
+    with pytest.raises(Refused, match="cannot be published"):
+        publish.publish_batch(batch=batch, marketplace=marketplace())
+
+
+def test_closing_finds_a_hit_whose_creation_was_not_confirmed(
+    project: Project, make_image: MakeImage
+) -> None:
+    market.fund()
+    batch = launched(project, [make_image(1)])
+    with pytest.raises(Refused):
+        publish.publish_batch(batch=batch, marketplace=Faulty(create_hit="lost"))
+    Job.objects.update(state="failed")
+    batches.request_close(batch=batch, by=None)
+    batches.expire_hits(batch=batch, marketplace=marketplace())
+    assert Hit.objects.get().state == HitState.EXPIRED
+    assert ledger.totals(batch=batch).held == marketplace().balance().on_hold_cents == 0
+
+
+def test_what_the_clock_approves_gets_its_promised_bonus_once(waiting: Assignment) -> None:
+    marketplace().approve(waiting.assignment_id, "")  # by the marketplace's clock, or by a script
+    for _ in range(2):
+        tasks.sync_live_batches()
+    waiting.refresh_from_db()
+    assert waiting.status == AssignmentStatus.APPROVED
+    assert BonusPayment.objects.count() == 1
+    totals = ledger.totals(batch=waiting.hit.unit.batch)
+    assert (totals.reward, totals.bonus, totals.held) == (110, 30, 0)
+
+
+def test_a_look_from_before_a_decision_does_not_undo_it(waiting: Assignment) -> None:
+    early = list(marketplace().list_assignments(str(waiting.hit.hit_id)))
+    approve(waiting)
+    collect.record_assignment(hit=waiting.hit, remote=early[0])
+    waiting.refresh_from_db()
+    assert waiting.status == AssignmentStatus.APPROVED
+
+
+def test_an_old_database_s_hit_is_not_taken_for_ours(project: Project, make_image: MakeImage) -> None:
+    """Another installation on the same account counts its batches and units from 1 as well."""
+    market.fund()
+    batch = launched(project, [make_image(1)])
+    hit = Hit.objects.get()
+    old = f"v1/local/{batch.pk}/{hit.unit_id}/1"
+    assert hit.annotation != old
+    port = Faulty(create_hit="lost")
+    port.list_hits = lambda: iter(  # type: ignore[method-assign]
+        [RemoteHit("OLD", old, "Assignable", 1, 0, 1, 0, timezone.now())]
+    )
+    with pytest.raises(Refused):
+        publish.publish_batch(batch=batch, marketplace=port)
+    with pytest.raises(Refused):
+        publish.publish_batch(batch=batch, marketplace=port)
+    assert Hit.objects.get().hit_id != "OLD"
+
+
+@pytest.mark.parametrize("command", [("sync_batch",), ("review_batch", "--approve-all")])
+def test_commands_say_in_one_line_that_the_marketplace_is_away(
+    waiting: Assignment, command: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    batch = waiting.hit.unit.batch
+    assert isinstance(batch, Batch)
+    name, *flags = command
+    module = f"hits.management.commands.{name}"
+    monkeypatch.setattr(f"{module}.marketplace", lambda: Faulty(list_assignments=LOST))
+    with pytest.raises(CommandError, match="the marketplace: the reply was lost") as caught:
+        call_command(name, str(batch.pk), *flags)
+    assert caught.value.returncode == 1
