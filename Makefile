@@ -30,7 +30,8 @@ setup:
 
 demo:
 	scripts/setup.sh runtime
-	DEERSTALKER_VAR="$${DEERSTALKER_VAR:-$(CURDIR)/var/demo}" exec $(PY) manage.py demo
+	folder=demo; [ "$${DEMO_ONCE:-}" != 1 ] || folder=demo-once; \
+	DEERSTALKER_VAR="$${DEERSTALKER_VAR:-$(CURDIR)/var/$$folder}" exec $(PY) manage.py demo
 
 test: node test-python test-js
 

@@ -7,12 +7,8 @@ typing error stops the start and names the variable instead of meaning something
 import contextlib
 import os
 import tempfile
-from enum import Enum
 from pathlib import Path
-from typing import TypeVar
 from urllib.parse import urlsplit
-
-E = TypeVar("E", bound=Enum)
 
 _TRUE = {"1", "true", "yes", "on"}
 _FALSE = {"0", "false", "no", "off", ""}
@@ -111,15 +107,3 @@ def _local_secret(path: Path) -> str:
     if not value:
         raise EnvError(f"{path} is empty: remove it, and a new secret is made")
     return value
-
-
-def env_enum(name: str, kind: type[E], default: E) -> E:
-    """Return a member of ``kind`` by value; an unknown word is refused with the known ones."""
-    raw = os.environ.get(name)
-    if raw is None or not raw.strip():
-        return default
-    try:
-        return kind(raw.strip())
-    except ValueError:
-        known = ", ".join(str(member.value) for member in kind)
-        raise EnvError(f"{name}={raw!r}: use one of {known}") from None

@@ -79,7 +79,8 @@ class MemberForm(PageForm):
         found = get_user_model().objects.filter(username=name, is_active=True).first()
         if found is None:
             raise forms.ValidationError(
-                f"There is no account called {name}. Whoever runs this server can make one."
+                f"There is no account called {name}. Whoever runs this server makes one with "
+                f"“manage.py create_member {name} --project …”."
             )
         self.user = found
         return name

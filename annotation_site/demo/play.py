@@ -20,6 +20,7 @@ Say = Callable[[str], None]
 # The paper asks for at least 20 candidates; a rehearsal of a few photographs has fewer inferences to offer.
 MIN_CANDIDATES = 12
 JOB_SECONDS = 600
+LEFT_TO_LAUNCH = 2  # photos that a visitor can launch a batch of their own over
 
 __all__ = ["PlayError", "first_batch", "import_photos", "welcome", "whole_loop"]
 
@@ -41,7 +42,7 @@ def first_batch(cast: Cast, say: Say) -> None:
         say("Looking for near-duplicates …")
         wait_for(steps.deduplicate(cast))
         say("Launching an observation batch …")
-        wait_for(steps.launch_observations(cast)[1])
+        wait_for(steps.launch_observations(cast, leave=LEFT_TO_LAUNCH)[1])
 
 
 def whole_loop(cast: Cast, out: Path, say: Say) -> dict[str, Any]:

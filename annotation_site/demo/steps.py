@@ -41,11 +41,11 @@ def deduplicate(cast: Cast) -> Job:
     return request_deduplication(project=cast.project, by=cast.researcher, clusters=max(1, photographs - 1))
 
 
-def launch_observations(cast: Cast) -> tuple[Batch, Job]:
-    """Launch one HIT per photograph, for two workers each."""
-    units = [
-        PlannedUnit(key=f"image-{image.pk}", payload={"image": image.pk}) for image in usable(cast.project)
-    ]
+def launch_observations(cast: Cast, *, leave: int = 0) -> tuple[Batch, Job]:
+    """Launch one HIT per photograph, for two workers each; ``leave`` so many out, where there are others."""
+    images = usable(cast.project)
+    chosen = images[: max(1, len(images) - leave)]
+    units = [PlannedUnit(key=f"image-{image.pk}", payload={"image": image.pk}) for image in chosen]
     return launch_batch(
         project=cast.project,
         kind_name="sherlock_observation",

@@ -5,21 +5,11 @@ The paper samples one at random; the lowest index and the medoid need no generat
 
 from __future__ import annotations
 
-from enum import StrEnum
-
 import numpy as np
 from numpy.typing import NDArray
 
 from curation.dedup.vectors import unit_rows
 from curation.records import InvalidInput
-
-
-class Keep(StrEnum):
-    """The rule by which one member of each cluster is kept."""
-
-    RANDOM = "random"
-    MEDOID = "medoid"
-    FIRST = "first"
 
 
 def keep_random(labels: NDArray[np.integer], generator: np.random.Generator) -> NDArray[np.int64]:

@@ -6,6 +6,7 @@ from curation.services.comparison import (
     RoundOptions,
     launch_comparison_batch,
     request_comparison_round,
+    splits_in_use,
     store_round,
 )
 from curation.services.dedup import DedupOptions, request_deduplication, store_groups
@@ -13,6 +14,7 @@ from curation.services.features import FeatureFile, store_features
 from curation.services.versions import (
     create_version,
     export_folder,
+    export_path,
     make_sealed_version,
     request_seal,
     seal_version,
@@ -26,12 +28,14 @@ __all__ = [
     "RoundOptions",
     "create_version",
     "export_folder",
+    "export_path",
     "launch_comparison_batch",
     "make_sealed_version",
     "request_comparison_round",
     "request_deduplication",
     "request_seal",
     "seal_version",
+    "splits_in_use",
     "store_features",
     "store_groups",
     "store_round",

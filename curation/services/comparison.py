@@ -78,19 +78,28 @@ class BuiltRound:
     skipped: dict[str, list[dict[str, Any]]]
 
 
+def splits_in_use(project: Project) -> list[str]:
+    """Return the splits of the photos that accepted pairs are about; empty text is no split."""
+    return sorted(set(collected.accepted(project).order_by().values_list("image__split", flat=True)))
+
+
 def request_comparison_round(
     *, project: Project, by: AbstractBaseUser | None, options: RoundOptions | None = None, encoder: str = ""
 ) -> Job:
     """Queue the building of comparison sets from the project's accepted pairs.
 
     Raises:
-        Refused: nothing is accepted yet.
+        Refused: nothing is accepted yet, or the photos are in several splits and none is named.
         Conflict: a round is being built.
     """
     chosen = options or RoundOptions()
     pairs = collected.accepted(project).count()
     if not pairs:
         raise Refused("observations: none is approved yet; approve submissions first")
+    splits = splits_in_use(project)
+    if len(splits) > 1 and not chosen.split:
+        names = ", ".join(name or "none" for name in splits)
+        raise Refused(f"split: the photos are in {names}; choose one, since a set must not mix them")
     return jobs.enqueue(
         task=COMPARISON_ROUND,
         title=f"Build comparison sets from {pairs} pairs",

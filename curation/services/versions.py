@@ -2,6 +2,7 @@
 
 import hashlib
 import re
+import shutil
 from pathlib import Path
 
 from django.conf import settings
@@ -12,7 +13,7 @@ from django.utils import timezone
 from curation.models import DatasetVersion, Part, VersionImage, VersionRow, VersionState
 from curation.selectors import SEAL
 from curation.versions.build import Plan, plan_version
-from curation.versions.export_sherlock import export_version, sealed_text
+from curation.versions.export_sherlock import ExportRefused, export_version, sealed_text
 from curation.versions.seal import Header, SealedImage, SealedRow, annotators_sha256, seal_lines, seal_sha256
 from curation.versions.splits import UnknownSplit
 from curation.versions.stats import Counting
@@ -207,7 +208,7 @@ def _statistics(plan: Plan) -> dict[str, object]:
 def export_folder(*, version: DatasetVersion) -> Path:
     """Return the folder that holds a sealed version's files for download, written at the first call.
 
-    It lies in the media folder, of which only images are ever served.
+    It lies in the media folder, of which only images are ever served. A damaged one is written anew.
 
     Raises:
         Refused: the version is a draft, or its rows no longer give its seal.
@@ -216,5 +217,17 @@ def export_folder(*, version: DatasetVersion) -> Path:
         raise Refused(f"{version.name} is a draft: seal it first")
     if seal_sha256(sealed_text(version)) != version.manifest_sha256:
         raise Refused(f"{version.name}: its rows no longer give its seal; restore the database")
-    folder = Path(settings.MEDIA_ROOT) / "exports" / f"{version.pk}-{version.manifest_sha256[:16]}"
-    return export_version(version, folder).folder
+    folder = export_path(version)
+    try:
+        return export_version(version, folder).folder
+    except ExportRefused:
+        shutil.rmtree(folder, ignore_errors=True)
+    try:
+        return export_version(version, folder).folder
+    except ExportRefused as error:
+        raise Refused(str(error)) from error
+
+
+def export_path(version: DatasetVersion) -> Path:
+    """Return where a sealed version's files for download lie, or will."""
+    return Path(settings.MEDIA_ROOT) / "exports" / f"{version.pk}-{version.manifest_sha256[:16]}"

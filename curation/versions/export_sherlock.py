@@ -77,6 +77,11 @@ def export_version(version: DatasetVersion, folder: Path, *, real: bool = False)
         files = [_write(partial, name, chunks) for name, chunks in _files(version)]
         _write(partial, MANIFEST, [_pretty(_manifest(version, files))])
         partial.rename(folder)
+    except OSError:
+        shutil.rmtree(partial, ignore_errors=True)
+        if _holds(folder, version):
+            return _written(folder)  # somebody else wrote the same export a moment ago
+        raise
     except BaseException:
         shutil.rmtree(partial, ignore_errors=True)
         raise

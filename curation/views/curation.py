@@ -76,7 +76,7 @@ def deduplicate(request: HttpRequest, project: Project) -> HttpResponse:
 @project_page()
 def build_round(request: HttpRequest, project: Project) -> HttpResponse:
     """Queue a comparison round."""
-    form = RoundForm(request.POST)
+    form = RoundForm(services.splits_in_use(project), request.POST)
     if not form.is_valid():
         return _page(request, project, round_form=form, status=400)
     try:
@@ -108,7 +108,7 @@ def _page(
         "project": project,
         "section": "curation",
         "dedup_form": dedup_form or DedupForm(auto_id="dedup_%s"),
-        "round_form": round_form or RoundForm(auto_id="round_%s"),
+        "round_form": round_form or RoundForm(services.splits_in_use(project), auto_id="round_%s"),
         "jobs": [job for job in latest.values() if job is not None and job.state in OPEN_JOB_STATES],
         "dedup_job": _ended(latest[DEDUPLICATE]),
         "round_job": _ended(latest[COMPARISON_ROUND]),

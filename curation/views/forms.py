@@ -1,5 +1,7 @@
 """What people type on curation pages."""
 
+from typing import Any
+
 from django import forms
 
 from curation.services import RoundOptions
@@ -53,6 +55,17 @@ class RoundForm(PageForm):
         help_text="On average, or to the nearest one.",
     )
     seed = forms.IntegerField(min_value=0, initial=0, label="Seed")
+    split = forms.ChoiceField(
+        required=False, label="Split", help_text="A set never mixes photos of two splits."
+    )
+
+    def __init__(self, splits: list[str], *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        named = [name for name in splits if name]
+        if len(splits) > 1:
+            self.fields["split"].choices = [(name, name.capitalize()) for name in named]  # type: ignore[attr-defined]
+        else:
+            del self.fields["split"]  # nothing to choose
 
     @property
     def options(self) -> RoundOptions:

@@ -8,7 +8,6 @@ from functools import wraps
 from pathlib import Path
 from typing import Any
 
-from django.conf import settings
 from django.contrib import messages
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
@@ -201,9 +200,8 @@ def _changes(
 
 def _files(version: DatasetVersion) -> list[dict[str, Any]]:
     """Name, words and size of the files that were written; empty until somebody asks for them."""
-    folder = Path(settings.MEDIA_ROOT) / "exports" / f"{version.pk}-{version.manifest_sha256[:16]}"
     try:
-        manifest = json.loads((folder / MANIFEST).read_text("utf-8"))
+        manifest = json.loads((services.export_path(version) / MANIFEST).read_text("utf-8"))
     except (OSError, ValueError):
         return []
     return [

@@ -64,16 +64,6 @@ def parse_box(raw: Any, *, image_width: int, image_height: int) -> Box:
     return box
 
 
-def intersection_over_union(a: Box, b: Box) -> float:
-    """Return the IoU of two boxes, 0 to 1."""
-    width = min(a.right, b.right) - max(a.left, b.left)
-    height = min(a.bottom, b.bottom) - max(a.top, b.top)
-    if width <= 0 or height <= 0:
-        return 0.0
-    shared = width * height
-    return shared / (a.area + b.area - shared)
-
-
 def labels(count: int, index: int) -> list[str]:
     """Return the tab labels of one observation's boxes: ``["2"]``, or ``["2a", "2b"]`` for several."""
     if count == 1:

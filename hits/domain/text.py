@@ -34,3 +34,12 @@ def clean_line(raw: str, *, maximum: int) -> str:
 def tokens(text: str) -> list[str]:
     """Return words and marks as corpus statistics count them: runs of letters or digits, single marks."""
     return re.findall(r"\w+(?:['’]\w+)?|[^\w\s]", text)
+
+
+LONGEST_ROW_NUMBER = 18  # digits of the largest row number that every database takes
+
+
+def row_number(text: str) -> int | None:
+    """Return the row number that an address or a form names, or ``None`` where it names none."""
+    plain = text.isascii() and text.isdigit() and len(text) <= LONGEST_ROW_NUMBER
+    return int(text) if plain else None

@@ -6,6 +6,7 @@ from typing import Any
 
 from django.core.exceptions import ImproperlyConfigured
 from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db import OperationalError, ProgrammingError
 
 from hits.mturk.port import MarketplaceError
 from hits.services.errors import Refused
@@ -26,6 +27,10 @@ class DeerstalkerCommand(BaseCommand):
             return super().execute(*args, **options)
         except (Refused, ImproperlyConfigured) as error:
             raise bad_input(str(error)) from error
+        except (OperationalError, ProgrammingError) as error:
+            if "no such table" in str(error) or "does not exist" in str(error):
+                raise bad_input("the database is not set up yet: make setup") from error
+            raise
         except MarketplaceError as error:
             raise CommandError(f"the marketplace: {error}", returncode=1) from error
 

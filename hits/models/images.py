@@ -1,6 +1,7 @@
 """Images that units show."""
 
 from django.db import models
+from django.db.models import Q
 
 from hits.models.projects import Project
 
@@ -34,6 +35,11 @@ class Image(models.Model):
         ordering = ["id"]
         constraints = [
             models.UniqueConstraint(fields=["project", "original_sha256"], name="image_once_per_project"),
+            models.UniqueConstraint(
+                fields=["project", "source_url"],
+                condition=~Q(source_url=""),
+                name="image_url_once_per_project",
+            ),
             models.CheckConstraint(condition=models.Q(width__gt=0, height__gt=0), name="image_has_an_area"),
         ]
 

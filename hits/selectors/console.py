@@ -36,11 +36,15 @@ def idle_queue() -> int:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a batch is, in assignments; hits in HITs. ``settling``: decided, not carried out yet."""
+    """How far a batch is, in assignments; hits in HITs.
+
+    ``offered``: of HITs that are on the marketplace now. ``settling``: decided, not carried out yet.
+    """
 
     hits: int = 0
     live_hits: int = 0
     total: int = 0
+    offered: int = 0
     approved: int = 0
     waiting: int = 0
     settling: int = 0
@@ -55,8 +59,8 @@ class Progress:
 
     @property
     def open(self) -> int:
-        """Assignments that nobody holds."""
-        return max(0, self.total - self.submitted - self.out)
+        """Assignments that nobody holds, of HITs that are on the marketplace."""
+        return max(0, self.offered - self.submitted - self.out)
 
     def share(self, count: int) -> str:
         """Return a part as a percentage of the whole, for a bar's width."""
@@ -92,9 +96,15 @@ def progress_of(batches: Iterable[Batch]) -> dict[int, Progress]:
     rows = list(batches)
     counts: dict[int, dict[str, int]] = {batch.pk: defaultdict(int) for batch in rows}
     hits = Hit.objects.filter(unit__batch__in=rows).order_by().values_list("unit__batch")
-    live = Count("id", filter=Q(state=HitState.LIVE))
-    for pk, number, alive, total in hits.annotate(n=Count("id"), live=live, total=Sum("max_assignments")):
-        counts[pk] |= {"hits": number, "live_hits": alive, "total": total or 0}
+    is_live = Q(state=HitState.LIVE)
+    sums = hits.annotate(
+        n=Count("id"),
+        live=Count("id", filter=is_live),
+        slots=Sum("max_assignments"),
+        offered=Sum("max_assignments", filter=is_live),
+    )
+    for pk, number, alive, slots, offered in sums:
+        counts[pk] |= {"hits": number, "live_hits": alive, "total": slots or 0, "offered": offered or 0}
     _count_assignments(rows, counts)
     for pk, number in _out_now(rows).items():
         counts[pk]["out"] = number

@@ -70,6 +70,9 @@ def import_image(
         return known, False
     decoded = decode(name, data)
     _check_stated_size(name, decoded, about)
+    taken = url_taken(project, about.source_url)
+    if taken is not None:
+        raise BadFile(f"{name}: its url is that of {taken.name} already; give each photo its own")
     digest = hashlib.sha256(decoded.data).hexdigest()
     with transaction.atomic():
         image, created = Image.objects.get_or_create(
@@ -92,6 +95,11 @@ def import_image(
             },
         )
     return image, created
+
+
+def url_taken(project: Project, url: str) -> Image | None:
+    """Return the project's image that came from there; a released row names its image by this address."""
+    return Image.objects.filter(project=project, source_url=url).first() if url else None
 
 
 def decode(name: str, data: bytes) -> Decoded:

@@ -1,13 +1,14 @@
 """Import a folder of pictures, or a CSV manifest that names them. All or nothing is checked first."""
 
 import csv
+import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from hits.models import Image, Project
 from hits.services.errors import BadFile
-from hits.services.images import SUFFIXES, Description, decode, import_image
+from hits.services.images import SUFFIXES, Description, decode, import_image, url_taken
 
 COLUMNS = {"file", "url", "credit", "licence", "alt", "split", "entity_count", "width", "height"}
 LONGEST_URL = 500
@@ -44,7 +45,7 @@ def import_path(*, project: Project, path: Path, limit: int | None = None) -> Im
     rows = list(_rows(path))[:limit]
     if not rows:
         raise BadFile(f"{path}: holds no pictures; use JPEG, PNG or WebP files")
-    problems = [problem for row in rows if (problem := _problem(row))]
+    problems = [problem for row in rows if (problem := _problem(row))] or _shared_urls(project, rows)
     if problems:
         more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
         raise BadFile(problems[0] + more)
@@ -149,6 +150,25 @@ def _number(place: str, values: dict[str, str], column: str) -> int | None:
     if len(text) > LONGEST_NUMBER:
         raise BadFile(f"{place}, column {column}: {text[:20]}… is too large a number")
     return int(text)
+
+
+def _shared_urls(project: Project, rows: list[Row]) -> list[str]:
+    """Find addresses that stand for two pictures: the rows of a release could not be told apart."""
+    places: dict[str, tuple[str, str]] = {}
+    problems = []
+    for row in rows:
+        url = row.about.source_url
+        if not url:
+            continue
+        digest = hashlib.sha256(row.path.read_bytes()).hexdigest()
+        taken = url_taken(project, url)
+        if taken is not None:
+            places.setdefault(url, (f"the image {taken.name}", taken.original_sha256))
+        if url in places and places[url][1] != digest:
+            problems.append(f"{row.place}, column url: is that of {places[url][0]} too; give each its own")
+        else:
+            places.setdefault(url, (row.place.rpartition(": ")[2], digest))
+    return problems
 
 
 def _problem(row: Row) -> str:

@@ -26,6 +26,7 @@ from hits.services.errors import Refused
 from hits.services.jobs import Progress
 
 TOKEN_LIFE = timedelta(hours=23)  # an hour less than MTurk's day, so that clocks may differ
+_FUNDS = " (add funds on the page Marketplace accounts, or with manage.py deposit)"
 _PUBLISHABLE = [BatchState.LAUNCHING, BatchState.LIVE]
 _WAITING = [HitState.PLANNED, HitState.INTENT]
 
@@ -154,4 +155,5 @@ def _create(batch: Batch, hit: Hit, hit_type_id: str, marketplace: Marketplace) 
                 return found
         if not error.retry:
             Hit.objects.filter(pk=hit.pk).update(error=str(error)[:400])
-        raise Refused(f"HIT {hit.annotation}: the marketplace refused it: {error}") from error
+        mend = _FUNDS if error.failure is Failure.NO_FUNDS and batch.environment == "local" else ""
+        raise Refused(f"HIT {hit.annotation}: the marketplace refused it: {error}{mend}") from error

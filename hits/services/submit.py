@@ -184,13 +184,14 @@ def store_submission(
         raise TooLarge(f"answer: over {MAX_ANSWER_BYTES // 1000} kB; shorten the texts")
     attempt = open_attempt(key)
     unit = attempt.hit.unit
-    _check_terms(attempt, active_seconds, simulated)
     kind = registry.get(unit.batch.kind)
     images = facts_of(kind.image_ids(unit.payload))
     tidy = kind.parse_answer(unit.payload, images, answer)
     digest = content_sha256({"unit": str(unit.public_id), "assignment": key.assignment_id, "answer": tidy})
     known = Submission.objects.filter(client_uuid=client_uuid).first()
     if known is None:
+        # Asked of new work alone: what was stored keeps its id, whatever was published since.
+        _check_terms(attempt, active_seconds, simulated)
         try:
             with transaction.atomic():
                 known = Submission.objects.create(

@@ -13,6 +13,7 @@ from hits import registry
 from hits.domain.chart import Chart, Point, pay_chart
 from hits.domain.pay import mean_cents, median_cents, payout, top_up
 from hits.domain.states import OPEN_JOB_STATES, JobState
+from hits.domain.text import row_number
 from hits.models import Batch, Job, Project
 from hits.mturk.boto import marketplace
 from hits.payments.summary import batch_money
@@ -24,7 +25,6 @@ from hits.views.balance import balance, forget_balance
 from hits.views.who import person
 
 AT_ONCE = 50  # more approvals than this go to a worker process
-LONGEST_ID = 18  # digits of the largest row id that every database takes
 
 
 @require_safe
@@ -186,22 +186,22 @@ def batch_close(request: HttpRequest, batch: Batch) -> HttpResponse:
 @batch_page()
 def batch_approve_all(request: HttpRequest, batch: Batch) -> HttpResponse:
     """Approve and pay what the dialog named."""
-    last = request.POST.get("last", "")
-    if not last.isascii() or not last.isdigit() or len(last) > LONGEST_ID:
+    last = row_number(request.POST.get("last", ""))
+    if last is None:
         messages.error(request, "Nothing was approved: open the dialog again from the batch’s page.")
         return redirect("batch-detail", batch.pk)
     port = marketplace()
     if port.environment.name != batch.environment:
         messages.error(request, f"Nothing was approved: this batch is on {batch.environment}.")
-    elif review.queue(batch).filter(pk__lte=int(last)).count() > AT_ONCE:
+    elif review.queue(batch).filter(pk__lte=last).count() > AT_ONCE:
         return _act(
             request,
             batch,
             "A worker process approves and pays them one by one.",
-            lambda **args: services.request_approval(last=int(last), **args),
+            lambda **args: services.request_approval(last=last, **args),
         )
     else:
-        done = services.approve_waiting(batch=batch, last=int(last), by=person(request), marketplace=port)
+        done = services.approve_waiting(batch=batch, last=last, by=person(request), marketplace=port)
         forget_balance()
         messages.success(request, f"{done.approved} approved.")
         if done.outstanding:

@@ -12,6 +12,7 @@ from hits import registry
 from hits.domain.money import format_dollars
 from hits.domain.pay import Payout, payout
 from hits.domain.states import AssignmentStatus, Role, Verdict
+from hits.domain.text import row_number
 from hits.models import Assignment, Batch, Decision, Project
 from hits.mturk.boto import marketplace
 from hits.selectors import people, review
@@ -52,8 +53,7 @@ def assignment_detail(request: HttpRequest, assignment_id: int) -> HttpResponse:
 
 
 def _desk(request: HttpRequest, project: Project, scope: Project | Batch) -> HttpResponse:
-    wanted = request.GET.get("at", "")
-    queue = review.queue_at(scope, int(wanted) if wanted.isascii() and wanted.isdigit() else None)
+    queue = review.queue_at(scope, row_number(request.GET.get("at", "")))
     batch = scope if isinstance(scope, Batch) else None
     context: dict[str, Any] = {
         "project": project,

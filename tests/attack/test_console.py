@@ -108,3 +108,8 @@ def test_the_secret_of_an_attempt_reaches_no_log(client: Client, caplog: Any) ->
     for record in caplog.records:
         assert handler.filter(record)
         assert secret not in handler.format(record)
+
+
+@pytest.mark.parametrize("at", ["9" * 5000, "-1", "٣", "1e3"])
+def test_a_strange_place_in_the_queue_is_the_first(desk: Client, project: Project, at: str) -> None:
+    assert desk.get(reverse("project-review", args=[project.slug]), {"at": at}).status_code == 200

@@ -45,7 +45,7 @@ class TestEveryKind:
         assert kind.purpose in Purpose
         assert (kind.bonus_cents > 0) == (kind.max_bonus_items > 0)
 
-    def test_pays_the_target_to_a_worker_of_usual_speed(self, name: str) -> None:
+    def test_pays_a_worker_of_usual_speed_at_least_the_paper_s_rate(self, name: str) -> None:
         kind = registry.get(name)
         assert kind.reward_cents * 3600 / kind.usual_seconds >= 1200  # the paper's median worker: $12 an hour
 

@@ -13,6 +13,7 @@ from django.urls import reverse
 from curation import services
 from curation.models import ComparisonRound, DatasetVersion
 from hits.models import Job, Project
+from hits.services.errors import Refused
 from tests.support.pages import squeezed
 from tests.validation.factory import Work
 
@@ -244,3 +245,32 @@ def test_a_draft_is_made_and_a_bad_name_is_named(client: Client, project: Projec
     assert again.status_code == 400
     assert "there is a version v1.0 already" in again.content.decode()
     assert "Use letters, digits" in client.post(url, {"name": "v 1"}).content.decode()
+
+
+def test_a_damaged_export_is_written_anew(
+    client: Client, places: dict[str, tuple[str, str]], researcher: User
+) -> None:
+    version = DatasetVersion.objects.filter(state="sealed").first()
+    assert version is not None
+    folder = services.export_folder(version=version)
+    whole = (folder / "statistics.json").read_bytes()
+    (folder / "statistics.json").write_bytes(b"x")
+    client.force_login(researcher)
+    assert client.get(reverse("version-download", args=[version.pk])).status_code == 200
+    assert (folder / "statistics.json").read_bytes() == whole
+
+
+def test_a_round_over_several_splits_names_one(client: Client, work: Work, researcher: User) -> None:
+    images = [work.image(1), work.image(2)]
+    for image, split in zip(images, ("train", "test"), strict=True):
+        type(image).objects.filter(pk=image.pk).update(split=split)
+        work.observed(image)
+    with pytest.raises(Refused, match="split: the photos are in test, train"):
+        services.request_comparison_round(project=work.project, by=None)
+    client.force_login(researcher)
+    page = client.get(reverse("curation", args=[work.project.slug])).content.decode()
+    assert '<option value="test">Test</option>' in page
+    values = {"min_candidates": "12", "size": "10", "max_verbatim": "3", "diversity": "mean", "seed": "0"}
+    url = reverse("curation-build", args=[work.project.slug])
+    assert client.post(url, values | {"split": "test"}).status_code == 302
+    assert Job.objects.get(task="curation.build_comparison_round").args["options"]["split"] == "test"

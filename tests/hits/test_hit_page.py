@@ -355,3 +355,17 @@ def test_one_address_begins_only_so_many_tasks_a_minute(
     assert _call(frame, hit, "open", key=keys[0]).status_code == 200
     assert Worker.objects.filter(worker_id__startswith="AFLOOD").count() == 2
     cache.clear()
+
+
+def test_a_retry_gets_its_id_although_the_consent_text_changed(
+    frame: Client, hit: Hit, project: Project
+) -> None:
+    from hits.services.projects import publish_consent
+
+    _agreed(frame, hit)
+    body = _submission()
+    stored = _call(frame, hit, "submission", body).json()
+    publish_consent(project=project, body="New words.", by=None)
+    again = _call(frame, hit, "submission", body)
+    assert (again.status_code, again.json()["submission_id"]) == (200, stored["submission_id"])
+    assert _call(frame, hit, "submission", _submission()).status_code == 403

@@ -170,3 +170,16 @@ def test_a_bad_manifest_names_row_and_column_and_writes_nothing(
 def test_an_empty_folder_says_so(project: Project, tmp_path: Path) -> None:
     with pytest.raises(BadFile, match="holds no pictures"):
         import_path(project=project, path=tmp_path)
+
+
+def test_two_pictures_of_one_address_are_refused_by_row(project: Project, tmp_path: Path) -> None:
+    """A released row names its image by its address."""
+    rows = "file,url\na.png,https://example.org/1\nb.png,https://example.org/1\n"
+    with pytest.raises(BadFile, match=r"row 3, column url: is that of row 2 too"):
+        import_path(project=project, path=_manifest(tmp_path, rows))
+    assert not Image.objects.exists()
+    import_path(project=project, path=_manifest(tmp_path, "file,url\na.png,https://example.org/1\n"))
+    with pytest.raises(BadFile, match=r"row 2, column url: is that of the image a\.png too"):
+        import_path(project=project, path=_manifest(tmp_path, "file,url\nb.png,https://example.org/1\n"))
+    again = import_path(project=project, path=_manifest(tmp_path, "file,url\na.png,https://example.org/1\n"))
+    assert (again.new, again.known) == (0, 1)

@@ -1,5 +1,6 @@
 """The demo as a person starts it: what it plays, what it refuses, and that it stops."""
 
+import fcntl
 import json
 import os
 import signal
@@ -84,6 +85,17 @@ def test_a_taken_port_is_one_line_before_anything_is_written(tmp_path: Path) -> 
         f"CommandError: port {environment['PORT']}: Address already in use; choose another, such as PORT=8100"
     ]
     assert not list(tmp_path.glob("*.sqlite3"))
+
+
+def test_a_second_demo_on_the_same_folder_is_refused(tmp_path: Path) -> None:
+    """It would set new passwords while people are signed in to the first."""
+    with (tmp_path / "demo.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        environment = _environment(tmp_path, free_port())
+        done = subprocess.run(COMMAND, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    (line,) = done.stderr.splitlines()
+    assert "a demo runs here already" in line
 
 
 @pytest.mark.timeout(120)

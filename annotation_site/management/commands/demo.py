@@ -1,5 +1,6 @@
 """``manage.py demo``: a rehearsal project, ready to click through, or played once without a person."""
 
+import fcntl
 import json
 import os
 import sys
@@ -7,6 +8,8 @@ import time
 import urllib.error
 import urllib.request
 from argparse import ArgumentParser
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -37,10 +40,14 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Prepare, serve, and either play or wait for Ctrl C."""
+        refuse_taken_port()
+        with _alone():
+            self._run(options)
+
+    def _run(self, options: dict[str, Any]) -> None:
         from annotation_site.demo import cast, play
         from hits.services.errors import Refused
 
-        refuse_taken_port()
         self.say("Preparing the database and the static files …")
         call_command("migrate", interactive=False, verbosity=0)
         call_command("collectstatic", interactive=False, verbosity=0)
@@ -72,6 +79,25 @@ class Command(BaseCommand):
     def say(self, text: str) -> None:
         """Tell a person; stdout belongs to the summary."""
         self.stderr.write(text, style_func=str)
+
+
+@contextmanager
+def _alone() -> Iterator[None]:
+    """Hold the folder for this demo: a second one would set new passwords under the first one's feet.
+
+    Raises:
+        CommandError: another demo runs on the same folder.
+    """
+    with (settings.VAR_DIR / "demo.lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            raise CommandError(
+                f"{settings.VAR_DIR}: a demo runs here already; stop it, or give this one a folder of its own, "
+                "such as DEERSTALKER_VAR=var/demo-2",
+                returncode=2,
+            ) from error
+        yield
 
 
 def _wait_for_server(processes: list[Process]) -> None:

@@ -37,6 +37,7 @@ class Command(BaseCommand):
         commands = [web_command(options["workers"], options["threads"])]
         if not options["no_worker"]:
             commands.append(worker_command())
+        self.stderr.write(f"Serving {settings.PUBLIC_URL}, tasks at {settings.HIT_ORIGIN}.", style_func=str)
         with suppress(KeyboardInterrupt), running(commands) as processes:
             wait_for_end(processes)
 

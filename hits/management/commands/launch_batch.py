@@ -5,14 +5,12 @@ from typing import Any
 
 from hits import registry
 from hits.domain.states import Purpose
-from hits.management.base import DeerstalkerCommand, bad_input, emit_json
+from hits.management.base import DeerstalkerCommand, bad_input
+from hits.management.publishing import emit_published, publish_now
 from hits.management.rows import project_called
-from hits.models import Batch
-from hits.mturk.boto import marketplace
-from hits.selectors.images import usable
+from hits.selectors.images import unused, usable
 from hits.services.errors import Refused
 from hits.services.launch import PlannedUnit, Terms, launch_batch
-from hits.services.publish import publish_batch
 
 
 class Command(DeerstalkerCommand):
@@ -33,6 +31,9 @@ class Command(DeerstalkerCommand):
         )
         parser.add_argument("--name", default="")
         parser.add_argument("--limit", type=int, help="take at most this many images")
+        parser.add_argument(
+            "--again", action="store_true", help="also photos that such a batch showed already"
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Launch and publish."""
@@ -45,7 +46,13 @@ class Command(DeerstalkerCommand):
             raise bad_input(f"kind {kind.name}: judges other work; launch it from the judging page")
         if options["limit"] is not None and options["limit"] < 1:
             raise bad_input(f"--limit {options['limit']}: take at least one image")
-        images = usable(project)[: options["limit"]]
+        images = usable(project) if options["again"] else unused(project, kind.name)
+        if not images and usable(project):
+            raise bad_input(
+                f"project {project.slug}: every photo is in a batch of {kind.name} already; "
+                "resume a stopped one with resume_batch, or ask about the same photos once more with --again"
+            )
+        images = images[: options["limit"]]
         units = [PlannedUnit(key=f"image-{image.pk}", payload={"image": image.pk}) for image in images]
         terms = Terms(
             options["reward_cents"], options["bonus_cents"], options["assignments"], options["confirm_cents"]
@@ -55,19 +62,6 @@ class Command(DeerstalkerCommand):
             batch, _ = launch_batch(
                 project=project, kind_name=kind.name, name=name, units=units, by=None, terms=terms
             )
-            published = publish_batch(batch=batch, marketplace=marketplace())
         except Refused as error:
             raise bad_input(str(error)) from error
-        batch = Batch.objects.get(pk=batch.pk)
-        result = {
-            "batch": batch.pk,
-            "kind": kind.name,
-            "hits": published,
-            "assignments": published * batch.assignments_per_hit,
-            "estimate_cents": batch.estimate_cents,
-            "state": batch.state,
-        }
-        if options["json"]:
-            emit_json(self, result)
-        else:
-            self.stdout.write(f"batch {batch.pk}: {published} HITs are live")
+        emit_published(self, options, publish_now(batch))

@@ -3,62 +3,54 @@
 from __future__ import annotations
 
 import argparse
-import json
 from typing import Any
 from urllib.parse import urlsplit
 
 from django.conf import settings
-from django.core.management.base import BaseCommand, CommandError
 
 from hits.domain.money import format_dollars
-from hits.marketplace.errors import Refused
+from hits.marketplace.management.base import MarketplaceCommand
 from hits.marketplace.services.accounts import KeyPair, create_requester
 
-BAD_INPUT = 2
 FIRST_FUNDS_CENTS = 1_000_000
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
-class Command(BaseCommand):
+class Command(MarketplaceCommand):
     """``create_requester NAME [--funds-cents N] [--json]``: a new key pair each time, one account a name."""
 
     help = "Make a key pair for the MTurk-compatible API. The same NAME is the same account."
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         """Declare the command line."""
+        super().add_arguments(parser)
         parser.add_argument("name")
         parser.add_argument(
             "--funds-cents",
             type=int,
             help=f"deposit this many cents (a new account gets {FIRST_FUNDS_CENTS} unless told otherwise)",
         )
-        parser.add_argument("--json", action="store_true", help="print one JSON object")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Create and print."""
-        try:
-            pair = create_requester(
-                name=options["name"],
-                funds_cents=options["funds_cents"],
-                first_funds_cents=FIRST_FUNDS_CENTS,
-            )
-        except Refused as refusal:
-            raise CommandError(str(refusal), returncode=BAD_INPUT) from None
-        if options["json"]:
-            self.stdout.write(json.dumps(_as_dict(pair)))
-        else:
-            self._explain(pair)
-
-    def _explain(self, pair: KeyPair) -> None:
-        facts = _as_dict(pair)
-        self.stdout.write(
-            f"Requester {facts['requester']}, {format_dollars(facts['available_cents'])} available."
+        pair = create_requester(
+            name=options["name"],
+            funds_cents=options["funds_cents"],
+            first_funds_cents=FIRST_FUNDS_CENTS,
         )
-        self.stdout.write("Set these for any boto3 script:")
-        self.stdout.write(f"  AWS_ENDPOINT_URL_MTURK={facts['endpoint_url']}")
-        self.stdout.write(f"  AWS_ACCESS_KEY_ID={facts['access_key_id']}")
-        self.stdout.write(f"  AWS_SECRET_ACCESS_KEY={facts['secret_access_key']}")
-        self.stdout.write("  AWS_DEFAULT_REGION=us-east-1")
+        self.emit(options, _as_dict(pair), *_explain(pair))
+
+
+def _explain(pair: KeyPair) -> list[str]:
+    facts = _as_dict(pair)
+    return [
+        f"Requester {facts['requester']}, {format_dollars(facts['available_cents'])} available.",
+        "Set these for any boto3 script:",
+        f"  AWS_ENDPOINT_URL_MTURK={facts['endpoint_url']}",
+        f"  AWS_ACCESS_KEY_ID={facts['access_key_id']}",
+        f"  AWS_SECRET_ACCESS_KEY={facts['secret_access_key']}",
+        "  AWS_DEFAULT_REGION=us-east-1",
+    ]
 
 
 def endpoint_url() -> str:

@@ -1,0 +1,30 @@
+"""``manage.py create_project NAME [--admin USER] [--rehearsal]``."""
+
+from argparse import ArgumentParser
+from typing import Any
+
+from hits.management.base import DeerstalkerCommand, emit_json
+from hits.management.rows import account_called
+from hits.services.projects import create_project
+
+
+class Command(DeerstalkerCommand):
+    """Make a project with its first consent text."""
+
+    help = "Make a project; its short name is what the other commands take as --project."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Declare the flags."""
+        super().add_arguments(parser)
+        parser.add_argument("name")
+        parser.add_argument("--admin", help="the account that shall be its admin; superusers always are")
+        parser.add_argument("--rehearsal", action="store_true", help="never exported as real data")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Create, and print the short name."""
+        admin = account_called(options["admin"]) if options["admin"] else None
+        project = create_project(name=options["name"], by=admin, is_rehearsal=options["rehearsal"])
+        if options["json"]:
+            emit_json(self, {"project": project.slug, "rehearsal": project.is_rehearsal})
+        else:
+            self.stdout.write(project.slug)
