@@ -24,18 +24,33 @@ def _answers(port: int) -> bool:
         return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
+FAST = ["tests/hits/test_loop.py", "tests/marketplace/test_money.py", "tests/marketplace/test_concurrency.py"]
+SLOW = [
+    "tests/hits/test_jobs.py",
+    "tests/hits/test_kills.py",
+    "tests/attack/test_money.py",
+    "tests/attack/test_outages.py",
+]
+
+
 @pytest.mark.postgres
 @pytest.mark.timeout(400)
 def test_money_and_matching_hold_on_postgresql() -> None:
+    _passes_on_postgresql(FAST)
+
+
+@pytest.mark.long
+@pytest.mark.postgres
+@pytest.mark.timeout(900)
+def test_kills_outages_and_jobs_hold_on_postgresql() -> None:
+    _passes_on_postgresql(SLOW)
+
+
+def _passes_on_postgresql(suites: list[str]) -> None:
     if not _answers(5432):
         pytest.skip("PostgreSQL does not answer on 127.0.0.1:5432: ITS TESTS ARE SKIPPED")
     environment = {key: value for key, value in os.environ.items() if not key.startswith("DEERSTALKER_TEST")}
     environment["DATABASE_URL"] = f"{POSTGRES}/deerstalker_{uuid.uuid4().hex[:8]}"
-    suites = [
-        "tests/hits/test_loop.py",
-        "tests/marketplace/test_money.py",
-        "tests/marketplace/test_concurrency.py",
-    ]
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "--create-db", "-p", "no:cacheprovider", *suites],
         cwd=children.ROOT,
