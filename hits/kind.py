@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from hits.domain.facts import ImageFacts
 from hits.domain.observation import ObservationPair
@@ -49,6 +49,15 @@ class Schema(BaseModel):
     """Base of input and answer schemas: unknown fields are refused, nothing is coerced."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class UnitBox(Schema):
+    """A box that a unit shows, in pixels of the natural image."""
+
+    left: int = Field(ge=0)
+    top: int = Field(ge=0)
+    width: int = Field(ge=1)
+    height: int = Field(ge=1)
 
 
 class HitKind(ABC):

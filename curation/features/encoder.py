@@ -1,7 +1,6 @@
-"""What an encoder is, and which there are."""
+"""What an encoder is."""
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Protocol
 
 import numpy as np
@@ -11,7 +10,6 @@ from PIL import Image as Pillow
 from curation.records import InvalidInput, Region
 
 DEFAULT_ENCODER = "label-sentence"
-CLIP_PREFIX = "clip:"
 
 
 class EncoderUnavailable(InvalidInput):
@@ -43,26 +41,6 @@ class Encoder(Protocol):
     def encode_texts(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return one row per text."""
         ...
-
-
-def get_encoder(name: str = "") -> Encoder:
-    """Return the encoder called ``name``: ``label-sentence`` (default) or ``clip:<hub id or folder>``.
-
-    Raises:
-        EncoderUnavailable: an unknown name, a missing package, or weights that cannot be had.
-    """
-    if name in {"", DEFAULT_ENCODER}:
-        from curation.features.label_sentence import LabelSentenceEncoder  # noqa: PLC0415 - torch, on demand
-
-        return LabelSentenceEncoder()
-    if name.startswith(CLIP_PREFIX) and len(name) > len(CLIP_PREFIX):
-        from curation.features.clip import ClipEncoder  # noqa: PLC0415 - torch, on demand
-
-        return ClipEncoder(name.removeprefix(CLIP_PREFIX))
-    raise EncoderUnavailable(
-        f"encoder {name!r} is not known; use {DEFAULT_ENCODER}, clip:openai/clip-vit-base-patch32, "
-        f"or clip:{Path('folder')} with saved weights"
-    )
 
 
 def unit_float32(vectors: NDArray[np.floating]) -> NDArray[np.float32]:

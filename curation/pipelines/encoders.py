@@ -7,7 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image as Pillow
 
-from curation.features.encoder import DEFAULT_ENCODER, Encoder, EncoderUnavailable, get_encoder
+from curation.features.choose import get_encoder
+from curation.features.encoder import DEFAULT_ENCODER, Encoder, EncoderUnavailable
 from curation.records import Region
 from hits.services.errors import Refused
 

@@ -1,6 +1,7 @@
 """Plain facts that travel between rows, kinds and pages."""
 
 from dataclasses import dataclass
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,3 +15,14 @@ class ImageFacts:
     name: str = ""
     alt: str = ""
     credit: str = ""
+
+    def as_page(self) -> dict[str, Any]:
+        """Return what a task's page is told; the file's name could give away where a picture is from."""
+        return {
+            "id": self.id,
+            "url": self.url,
+            "width": self.width,
+            "height": self.height,
+            "alt": self.alt,
+            "credit": self.credit,
+        }

@@ -12,7 +12,8 @@ import pytest
 from PIL import Image as Pillow
 
 from annotation_site.demo.photos import sample_photos
-from curation.features.encoder import EncoderUnavailable, get_encoder
+from curation.features.choose import get_encoder
+from curation.features.encoder import EncoderUnavailable
 from curation.features.regions import RegionMode, draw_region, widescreen_squares
 from curation.records import Region
 

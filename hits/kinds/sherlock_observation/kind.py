@@ -67,16 +67,8 @@ class SherlockObservation(HitKind):
         self, unit: Mapping[str, Any], images: Mapping[int, ImageFacts], seed: str
     ) -> dict[str, Any]:
         """Return the image and how many observations are wanted."""
-        image = images[unit["image"]]
         return {
-            "image": {
-                "id": image.id,
-                "url": image.url,
-                "width": image.width,
-                "height": image.height,
-                "alt": image.alt,
-                "credit": image.credit,
-            },
+            "image": images[unit["image"]].as_page(),
             "required": REQUIRED,
             "maximum": MAXIMUM,
             "limits": {"clue": MAX_CLUE, "inference": MAX_INFERENCE, "boxes": MAX_BOXES},

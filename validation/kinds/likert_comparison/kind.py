@@ -10,19 +10,10 @@ from pydantic import Field, field_validator
 from hits.domain.facts import ImageFacts
 from hits.domain.states import Purpose
 from hits.domain.text import MAX_CLUE, MAX_INFERENCE
-from hits.kind import FieldError, HitKind, Schema
+from hits.kind import FieldError, HitKind, Schema, UnitBox
 from validation.domain.scales import Rating
 
 MAX_CANDIDATES = 20
-
-
-class UnitBox(Schema):
-    """One box of the region, in pixels of the natural image."""
-
-    left: int = Field(ge=0)
-    top: int = Field(ge=0)
-    width: int = Field(ge=1)
-    height: int = Field(ge=1)
 
 
 class Candidate(Schema):
@@ -89,18 +80,10 @@ class LikertComparison(HitKind):
         self, unit: Mapping[str, Any], images: Mapping[int, ImageFacts], seed: str
     ) -> dict[str, Any]:
         """Return image, region and the candidates, shuffled by ``seed``: equal for equal seeds."""
-        image = images[unit["image"]]
         candidates = list(unit["candidates"])
         Random(seed).shuffle(candidates)  # noqa: S311 - an order of display, no secret
         return {
-            "image": {
-                "id": image.id,
-                "url": image.url,
-                "width": image.width,
-                "height": image.height,
-                "alt": image.alt,
-                "credit": image.credit,
-            },
+            "image": images[unit["image"]].as_page(),
             "boxes": unit["boxes"],
             "clue": unit["clue"],
             "candidates": candidates,

@@ -8,17 +8,8 @@ from pydantic import Field
 from hits.domain.facts import ImageFacts
 from hits.domain.states import Purpose
 from hits.domain.text import MAX_CLUE, MAX_INFERENCE
-from hits.kind import FieldError, HitKind, Schema
+from hits.kind import FieldError, HitKind, Schema, UnitBox
 from validation.domain.scales import BoxFit, Interest, Reasonable
-
-
-class UnitBox(Schema):
-    """One box of the clue, in pixels of the natural image."""
-
-    left: int = Field(ge=0)
-    top: int = Field(ge=0)
-    width: int = Field(ge=1)
-    height: int = Field(ge=1)
 
 
 class Unit(Schema):
@@ -68,16 +59,8 @@ class ObservationReview(HitKind):
         self, unit: Mapping[str, Any], images: Mapping[int, ImageFacts], seed: str
     ) -> dict[str, Any]:
         """Return the image and the pair; nothing about its author."""
-        image = images[unit["image"]]
         return {
-            "image": {
-                "id": image.id,
-                "url": image.url,
-                "width": image.width,
-                "height": image.height,
-                "alt": image.alt,
-                "credit": image.credit,
-            },
+            "image": images[unit["image"]].as_page(),
             "obs_index": unit["obs_index"],
             "boxes": unit["boxes"],
             "clue": unit["clue"],
