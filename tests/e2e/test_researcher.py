@@ -11,10 +11,11 @@ from django.contrib.auth.models import User
 
 from curation.models import DatasetVersion
 from hits.domain.states import AssignmentStatus, BatchState
-from hits.models import Assignment, Batch, Hit, Image, Project
+from hits.models import Assignment, Batch, Decision, Hit, Image, Project
 from hits.payments import ledger
 from tests.support import market
 from tests.support.answers import observations
+from tests.support.loop import collected, published
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True), pytest.mark.timeout(300)]
 
@@ -86,3 +87,30 @@ def test_launch_approve_and_export(
         assert not any(worker.worker_id in archive.read(n).decode() for n in archive.namelist())
     assert len(rows) == 8
     assert {"inputs", "targets", "instance_id"} <= set(rows[0])
+
+
+def test_single_keys_pay_only_while_they_are_on(
+    site: str,
+    open_page: Callable[..., Any],
+    sign_in: Callable[[Any, str], None],
+    project: Project,
+    admin: User,
+    make_image: Callable[..., Image],
+) -> None:
+    """People who dictate, or whose hands slip, turn them off; the choice survives a reload."""
+    market.fund()
+    batch = published(project, [make_image(1)])
+    market.work(Hit.objects.get(), market.market_worker())
+    collected(batch)
+    page = open_page()
+    sign_in(page, admin.username)
+    page.goto(f"/projects/{project.slug}/review")
+    page.get_by_role("button", name="Turn keys off").click()
+    page.reload()
+    page.get_by_role("button", name="Turn keys on").wait_for()
+    page.keyboard.press("a")
+    page.wait_for_timeout(500)
+    assert not Decision.objects.exists()
+    page.get_by_role("button", name="Turn keys on").click()
+    page.keyboard.press("a")
+    _until(page, lambda: Decision.objects.exists(), "the key did not approve")

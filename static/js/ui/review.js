@@ -4,6 +4,7 @@
  * (data-flash) is said for eight seconds.
  */
 import { isTyping } from '../boxes/keyboard.js';
+import { singleKeys } from './keys.js';
 
 const boxes = [...document.querySelectorAll('.stage .box[data-obs]')];
 const pairs = [...document.querySelectorAll('[data-pair]')];
@@ -24,7 +25,7 @@ for (const [part, number] of [...pairs.map((p) => [p, p.dataset.pair]), ...boxes
 }
 
 document.addEventListener('keydown', (event) => {
-  if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
+  if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target) || !singleKeys()) return;
   if (document.querySelector('dialog[open]') || !/^[1-5]$/.test(event.key)) return;
   pinned = pinned === event.key ? null : event.key;
   bringOut(pinned);

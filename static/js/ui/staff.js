@@ -3,12 +3,13 @@
  * - data-value="67.5" sets the custom property --v (bar widths) without a style attribute
  * - data-open-dialog="ID" opens a <dialog>; data-close-dialog closes the one around it
  * - data-copy="text" copies, and says so
- * - data-key="a" on a button or link: the key presses it while nobody is typing
+ * - data-key="a" on a button or link: the key presses it while nobody is typing, unless keys are off (keys.js)
  * - on a narrow screen the navigation is scrolled to where the person is
  * - every .stage keeps its labels' size and draws data-boxes (see boxes/stage.js)
  */
 import { watchStages } from '../boxes/stage.js';
 import { isTyping } from '../boxes/keyboard.js';
+import { singleKeys } from './keys.js';
 import { toast } from './toast.js';
 
 /** Sets --v on every element with data-value. */
@@ -35,11 +36,12 @@ function onClick(event) {
 
 function onKey(event) {
   if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target) || document.querySelector('dialog[open]')) return;
+  if (!singleKeys()) return;
   const wanted = event.key.toLowerCase();
   const part = [...document.querySelectorAll('[data-key]')].find((p) => p.dataset.key.toLowerCase() === wanted && !p.disabled);
   if (!part) return;
   event.preventDefault();
-  part.focus();
+  if (part.tabIndex >= 0) part.focus();
   part.click();
 }
 
