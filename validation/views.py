@@ -41,7 +41,12 @@ _HEADINGS = {
 class JudgingForm(PageForm):
     """What a judging round is called, pays and shows."""
 
-    name = forms.CharField(max_length=120, required=False, label="Name", help_text="Workers read it in the task’s description; empty gives a plain one.")
+    name = forms.CharField(
+        max_length=120,
+        required=False,
+        label="Name",
+        help_text="Workers read it in the task’s description; empty gives a plain one.",
+    )
     reward = MoneyField(least=1, label="Reward", help_text="US dollars for each judgment.")
     assignments = forms.IntegerField(
         min_value=1,
