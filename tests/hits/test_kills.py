@@ -16,13 +16,14 @@ import pytest
 from django.conf import settings
 
 from hits.domain.crashpoints import EXIT_STATUS
-from hits.domain.states import HitState, Match
-from hits.marketplace.models import HIT
+from hits.domain.states import CallState, HitState, Match, Verdict
+from hits.marketplace.models import HIT, BonusPayment
 from hits.marketplace.models import Assignment as Slot
 from hits.models import Assignment, Hit, Image, Project, Submission
 from hits.mturk.boto import marketplace
 from hits.mturk.environments import resolve
 from hits.payments import ledger
+from hits.services import review
 from hits.services.submit import issue_token
 from tests.support import children, market
 from tests.support.answers import observations
@@ -97,26 +98,29 @@ def test_killed_while_publishing_each_hit_exists_once(
 
 
 @pytest.mark.parametrize("point", ["settle.after_intent", "settle.after_call"])
+@pytest.mark.parametrize("operation", ["approve", "bonus"])
 def test_killed_while_paying_everything_is_paid_once(
-    project: Project, make_image: MakeImage, endpoint: dict[str, str], point: str
+    project: Project, make_image: MakeImage, endpoint: dict[str, str], operation: str, point: str
 ) -> None:
-    from hits.domain.states import Verdict
-    from hits.services.review import decide
-
     market.fund(10_000)
     batch = published(project, [make_image(1)])
     market.work(Hit.objects.get(), market.market_worker(), observations(5))
     (assignment,) = collected(batch)
-    decide(assignment=assignment, verdict=Verdict.APPROVE, by=None)
+    decision = review.decide(assignment=assignment, verdict=Verdict.APPROVE, by=None)
+    if operation == "bonus":  # the reward is through, so the bonus is the call that dies
+        review._settle_call(decision.calls.get(operation="approve"), marketplace())
     killed = children.run(SETTLE, DEERSTALKER_CRASH_AT=point, **endpoint)
     assert killed.returncode == EXIT_STATUS, killed.stderr
-    assert ledger.totals(batch=batch).reward == 0
-    paid = "approved" if point == "settle.after_call" else "submitted"
-    assert Slot.objects.get().state == paid
-    for _ in range(2):  # the reward's call, then the bonus's, die and are taken up again
+    call = decision.calls.get(operation=operation)
+    assert (call.state, call.done_at) == (CallState.INTENT, None)
+    made = point == "settle.after_call"
+    assert (Slot.objects.get().state == "approved") == (made or operation == "bonus")
+    assert BonusPayment.objects.count() == (made and operation == "bonus")
+    for _ in range(2):
         assert children.run(SETTLE, **endpoint).returncode == 0
     sums = ledger.totals(batch=batch)
     assert (sums.reward, sums.bonus, sums.held) == (110, 30, 0)
+    assert BonusPayment.objects.count() == 1
     assert marketplace().balance().available_cents == 10_000 - sums.spent
 
 
