@@ -4,10 +4,12 @@ import os
 import socket
 import uuid
 from collections.abc import Callable, Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pytest
+from django.conf import settings
 from django.contrib.auth.models import Group, User
 from django.core.cache import cache
 from django.db import connection
@@ -24,6 +26,16 @@ os.environ.setdefault(
 )  # Playwright's sync API runs a loop beside live_server
 
 PASSWORD = "a long pass phrase"
+
+
+@pytest.fixture(autouse=True, scope="session")
+def views_are_loaded() -> None:
+    """Load every view under the settings as they are.
+
+    The policies of some are built when their module loads, and a test that changes an address must not be the first
+    to load them.
+    """
+    import_module(settings.ROOT_URLCONF)
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -1,7 +1,7 @@
 /**
  * Behaviour of staff pages, by attributes, so that templates need no script of their own:
  * - data-value="67.5" sets the custom property --v (bar widths) without a style attribute
- * - data-open-dialog="ID" opens a <dialog>; data-close-dialog closes the one around it
+ * - command="show-modal" and command="close" with commandfor="ID" open and close a <dialog>, in older browsers too
  * - data-copy="text" copies, and says so
  * - data-key="a" on a button or link: the key presses it while nobody is typing, unless keys are off (keys.js)
  * - on a narrow screen the navigation is scrolled to where the person is
@@ -22,11 +22,15 @@ export function showCurrent(root = document) {
   for (const item of root.querySelectorAll('nav [aria-current]')) item.scrollIntoView({ block: 'nearest', inline: 'center' });
 }
 
+/** For browsers older than 2026; in others such a button works before any script has come. */
+function command(button) {
+  const dialog = button && document.getElementById(button.getAttribute('commandfor'));
+  if (button?.getAttribute('command') === 'show-modal') dialog?.showModal();
+  if (button?.getAttribute('command') === 'close') dialog?.close();
+}
+
 function onClick(event) {
-  const opener = event.target.closest('[data-open-dialog]');
-  if (opener) document.getElementById(opener.dataset.openDialog)?.showModal();
-  const closer = event.target.closest('[data-close-dialog]');
-  if (closer) closer.closest('dialog')?.close();
+  if (!('command' in HTMLButtonElement.prototype)) command(event.target.closest('button[commandfor]'));
   const copier = event.target.closest('[data-copy]');
   if (copier) {
     const done = navigator.clipboard?.writeText(copier.dataset.copy) ?? Promise.reject(new Error('no clipboard'));

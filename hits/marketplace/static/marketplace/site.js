@@ -1,6 +1,7 @@
 /**
  * Behaviour of the worker site, by attributes, so that its pages carry no script of their own:
- * - data-open-dialog="ID" opens a <dialog>, data-close-dialog closes the one around it, data-open-now opens at load
+ * - command="show-modal" and command="close" with commandfor="ID" open and close a <dialog>, in older browsers too;
+ *   data-open-now opens one at load
  * - data-countdown="SECONDS" counts down; at zero it fires "countdown-over" on the document
  * - <time data-local="day|minute"> is rewritten in the reader's own time zone
  */
@@ -34,14 +35,16 @@ function countDown(shown) {
   const timer = setInterval(tick, 1000);
 }
 
+/** For browsers older than 2026, in which buttons know no commands. */
 function onClick(event) {
-  const opener = event.target.closest('[data-open-dialog]');
-  if (opener) document.getElementById(opener.dataset.openDialog)?.showModal();
-  event.target.closest('[data-close-dialog]')?.closest('dialog')?.close();
+  const button = event.target.closest('button[commandfor]');
+  const dialog = button && document.getElementById(button.getAttribute('commandfor'));
+  if (button?.getAttribute('command') === 'show-modal') dialog?.showModal();
+  if (button?.getAttribute('command') === 'close') dialog?.close();
 }
 
 if (typeof document !== 'undefined') {
-  document.addEventListener('click', onClick);
+  if (!('command' in HTMLButtonElement.prototype)) document.addEventListener('click', onClick);
   for (const shown of document.querySelectorAll('[data-countdown]')) countDown(shown);
   for (const dialog of document.querySelectorAll('dialog[data-open-now]')) dialog.showModal();
   for (const time of document.querySelectorAll('time[data-local]')) {
