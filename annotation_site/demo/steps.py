@@ -4,8 +4,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from django.db.models import Max
-
 from annotation_site.demo.cast import Cast, deposited_cents
 from annotation_site.demo.player import PlayError
 from curation.models import ComparisonRound, DatasetVersion
@@ -25,7 +23,6 @@ from hits.mturk.boto import marketplace
 from hits.payments import ledger
 from hits.selectors.images import usable
 from hits.selectors.observations import accepted
-from hits.selectors.review import queue
 from hits.services.batches import approve_waiting
 from hits.services.collect import sync_batch
 from hits.services.launch import PlannedUnit, Terms, launch_batch
@@ -60,8 +57,7 @@ def approve_all(cast: Cast, batch: Batch) -> None:
     """Copy what was submitted, approve and pay it."""
     port = marketplace()
     sync_batch(batch=batch, marketplace=port)
-    last = queue(batch).aggregate(last=Max("pk"))["last"] or 0
-    done = approve_waiting(batch=batch, last=last, by=cast.researcher, marketplace=port)
+    done = approve_waiting(batch=batch, by=cast.researcher, marketplace=port)
     if done.outstanding:
         raise PlayError(f"{batch.name}: {done.outstanding} payments are outstanding")
 

@@ -38,3 +38,10 @@ def account_called(name: str) -> AbstractBaseUser:
             f"--admin {name}: there is no such account; createsuperuser or create_member makes one"
         )
     return found
+
+
+def checked_limit(limit: int | None) -> int | None:
+    """Return how many images to take at most, or ``None`` for all."""
+    if limit is not None and limit < 1:
+        raise bad_input(f"--limit {limit}: take at least one image")
+    return limit

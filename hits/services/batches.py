@@ -89,13 +89,15 @@ def request_approval(*, batch: Batch, last: int, by: AbstractBaseUser | None) ->
 def approve_waiting(
     *,
     batch: Batch,
-    last: int,
     by: AbstractBaseUser | None,
     marketplace: Marketplace,
+    last: int | None = None,
     feedback: str = "",
     progress: Progress | None = None,
 ) -> Approved:
     """Approve and pay what waits up to the row ``last``, so that nobody approves what came in unseen.
+
+    Without ``last``: all that waits now.
 
     Each one is decided and settled by itself; a payment that fails stays outstanding and is repeated.
 
@@ -103,7 +105,8 @@ def approve_waiting(
         Refused: the batch belongs to another marketplace; nothing was decided.
     """
     refuse_other_marketplace(batch, marketplace)
-    ids = list(queue(batch).filter(pk__lte=last).values_list("pk", flat=True))
+    waiting = queue(batch) if last is None else queue(batch).filter(pk__lte=last)
+    ids = list(waiting.values_list("pk", flat=True))
     approved = outstanding = skipped = 0
     for number, pk in enumerate(ids, start=1):
         row = Assignment.objects.select_related("hit__unit__batch__project", "worker", "submission").get(

@@ -90,11 +90,9 @@ def record_assignment(*, hit: Hit, remote: RemoteAssignment) -> tuple[Assignment
     worker, _ = Worker.objects.get_or_create(environment=hit.environment, worker_id=remote.worker_id)
     match, submission = _find_submission(hit, worker, remote)
     known = Assignment.objects.select_for_update().filter(hit=hit, assignment_id=remote.assignment_id).first()
-    # A list that was read before a decision and is written down after it must not undo the decision.
-    decided = known is not None and known.status != AssignmentStatus.SUBMITTED
-    status = (
-        known.status if known and decided and remote.status == AssignmentStatus.SUBMITTED else remote.status
-    )
+    status = remote.status
+    if known is not None and status == AssignmentStatus.SUBMITTED:
+        status = known.status  # a list that was read before a decision must not undo it
     assignment, new = Assignment.objects.update_or_create(
         hit=hit,
         assignment_id=remote.assignment_id,

@@ -154,21 +154,25 @@ def _number(place: str, values: dict[str, str], column: str) -> int | None:
 
 def _shared_urls(project: Project, rows: list[Row]) -> list[str]:
     """Find addresses that stand for two pictures: the rows of a release could not be told apart."""
-    places: dict[str, tuple[str, str]] = {}
+    first: dict[str, Row] = {}
     problems = []
     for row in rows:
         url = row.about.source_url
         if not url:
             continue
-        digest = hashlib.sha256(row.path.read_bytes()).hexdigest()
-        taken = url_taken(project, url)
-        if taken is not None:
-            places.setdefault(url, (f"the image {taken.name}", taken.original_sha256))
-        if url in places and places[url][1] != digest:
-            problems.append(f"{row.place}, column url: is that of {places[url][0]} too; give each its own")
+        earlier, taken = first.setdefault(url, row), url_taken(project, url)
+        if taken is not None and taken.original_sha256 != _digest(row):
+            owner = f"the image {taken.name}"
+        elif earlier is not row and _digest(earlier) != _digest(row):
+            owner = earlier.place.rpartition(": ")[2]
         else:
-            places.setdefault(url, (row.place.rpartition(": ")[2], digest))
+            continue
+        problems.append(f"{row.place}, column url: is that of {owner} too; give each its own")
     return problems
+
+
+def _digest(row: Row) -> str:
+    return hashlib.sha256(row.path.read_bytes()).hexdigest()
 
 
 def _problem(row: Row) -> str:

@@ -70,12 +70,9 @@ def _plan_calls(decision: Decision, assignment: Assignment, verdict: Verdict) ->
         _plan(decision, operations.REJECT, 0, 0)
         return
     batch = assignment.hit.unit.batch
-    each = assignment.hit.max_assignments
-    fee = batch.fees.fee_cents(batch.reward_cents, each)
+    fee = batch.fees.fee_cents(batch.reward_cents, assignment.hit.max_assignments)
     _plan(decision, operations.APPROVE, batch.reward_cents, fee)
-    bonus = _bonus_cents(assignment)
-    if bonus:
-        _plan(decision, operations.BONUS, bonus, batch.fees.fee_cents(bonus, each))
+    _plan_bonus(decision, _bonus_cents(assignment))
 
 
 def _bonus_cents(assignment: Assignment) -> int:
@@ -99,17 +96,23 @@ def promise_bonuses(*, batch: Batch) -> int:
         bonus = _bonus_cents(assignment)
         if not bonus:
             continue
-        fee = batch.fees.fee_cents(bonus, assignment.hit.max_assignments)
         try:
             with transaction.atomic():
                 decision = Decision.objects.create(
                     assignment=assignment, verdict=Verdict.APPROVE, feedback=""
                 )
-                _plan(decision, OutgoingCall.Operation.BONUS, bonus, fee)
+                _plan_bonus(decision, bonus)
         except IntegrityError:
             continue  # another process planned it a moment ago
         planned += 1
     return planned
+
+
+def _plan_bonus(decision: Decision, cents: int) -> None:
+    hit = decision.assignment.hit
+    if cents:
+        fee = hit.unit.batch.fees.fee_cents(cents, hit.max_assignments)
+        _plan(decision, OutgoingCall.Operation.BONUS, cents, fee)
 
 
 def _plan(decision: Decision, operation: OutgoingCall.Operation, amount: int, fee: int) -> None:

@@ -19,6 +19,7 @@ from hits.mturk.boto import marketplace
 from hits.payments.summary import batch_money
 from hits.selectors import console, pay, review
 from hits.services import batches as services
+from hits.services.environment import refuse_other_marketplace
 from hits.services.errors import Refused
 from hits.views.access import batch_page, project_page
 from hits.views.balance import balance, forget_balance
@@ -191,21 +192,23 @@ def batch_approve_all(request: HttpRequest, batch: Batch) -> HttpResponse:
         messages.error(request, "Nothing was approved: open the dialog again from the batch’s page.")
         return redirect("batch-detail", batch.pk)
     port = marketplace()
-    if port.environment.name != batch.environment:
-        messages.error(request, f"Nothing was approved: this batch is on {batch.environment}.")
-    elif review.queue(batch).filter(pk__lte=last).count() > AT_ONCE:
+    try:
+        refuse_other_marketplace(batch, port)
+    except Refused as error:
+        messages.error(request, f"Nothing was approved: {error}.")
+        return redirect("batch-detail", batch.pk)
+    if review.queue(batch).filter(pk__lte=last).count() > AT_ONCE:
         return _act(
             request,
             batch,
             "A worker process approves and pays them one by one.",
             lambda **args: services.request_approval(last=last, **args),
         )
-    else:
-        done = services.approve_waiting(batch=batch, last=last, by=person(request), marketplace=port)
-        forget_balance()
-        messages.success(request, f"{done.approved} approved.")
-        if done.outstanding:
-            messages.warning(request, f"{done.outstanding} payments are outstanding and will be repeated.")
-        if done.skipped:
-            messages.info(request, f"{done.skipped} were decided by somebody else meanwhile.")
+    done = services.approve_waiting(batch=batch, last=last, by=person(request), marketplace=port)
+    forget_balance()
+    messages.success(request, f"{done.approved} approved.")
+    if done.outstanding:
+        messages.warning(request, f"{done.outstanding} payments are outstanding and will be repeated.")
+    if done.skipped:
+        messages.info(request, f"{done.skipped} were decided by somebody else meanwhile.")
     return redirect("batch-detail", batch.pk)

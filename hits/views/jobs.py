@@ -9,6 +9,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
+from hits.domain.evidence import words
 from hits.domain.states import OPEN_JOB_STATES, Role
 from hits.models import Batch, Job
 from hits.services import jobs as services
@@ -46,11 +47,11 @@ def job_detail(request: HttpRequest, job_id: int) -> HttpResponse:
 def _facts(result: dict[str, Any], of: str = "") -> Iterator[tuple[str, Any]]:
     """Yield what a job left as words and values; what is inside another value is named after it."""
     for key, value in result.items():
-        words = f"{of} {key.replace('_', ' ')}".strip()
+        name = f"{of}_{key}" if of else key
         if isinstance(value, dict):
-            yield from _facts(value, words)
+            yield from _facts(value, name)
         elif value is not None and value != "":
-            yield words[:1].upper() + words[1:], value
+            yield words(name), value
 
 
 @require_POST

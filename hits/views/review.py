@@ -116,7 +116,7 @@ def decide(request: HttpRequest, assignment_id: int) -> HttpResponse:
     except Refused as error:
         messages.error(request, f"Not decided: {error}")
         return redirect("assignment-detail", row.pk)
-    _settle(request, decision, batch)
+    _settle(request, decision)
     return redirect(following)
 
 
@@ -132,7 +132,7 @@ def pay_again(request: HttpRequest, assignment_id: int) -> HttpResponse:
     except Refused as error:
         messages.warning(request, str(error))
     else:
-        _settle(request, decision, row.hit.unit.batch)
+        _settle(request, decision)
     return redirect("batch-detail", row.hit.unit.batch_id)
 
 
@@ -155,18 +155,12 @@ def _following(request: HttpRequest, row: Assignment, batch: Batch) -> str:
     return f"{url}?at={following}" if following else url
 
 
-def _settle(request: HttpRequest, decision: Decision, batch: Batch) -> None:
+def _settle(request: HttpRequest, decision: Decision) -> None:
     """Carry a decision out now; what fails is said, stays written down, and is repeated."""
     name = f"Submission {decision.assignment_id}"
     done = "approved" if decision.verdict == Verdict.APPROVE else "rejected"
-    port = marketplace()
-    if port.environment.name != batch.environment:
-        messages.warning(
-            request, f"{name} is {done}. It is carried out once {batch.environment} is configured."
-        )
-        return
     try:
-        services.settle(decision=decision, marketplace=port)
+        services.settle(decision=decision, marketplace=marketplace())
     except Refused as error:
         messages.warning(request, f"{name} is {done}, and carrying it out is outstanding: {error}")
         return

@@ -113,3 +113,15 @@ def test_the_secret_of_an_attempt_reaches_no_log(client: Client, caplog: Any) ->
 @pytest.mark.parametrize("at", ["9" * 5000, "-1", "٣", "1e3"])
 def test_a_strange_place_in_the_queue_is_the_first(desk: Client, project: Project, at: str) -> None:
     assert desk.get(reverse("project-review", args=[project.slug]), {"at": at}).status_code == 200
+
+
+@pytest.mark.django_db(transaction=True)
+def test_approving_all_after_the_fees_changed_is_a_message(
+    desk: Client, project: Project, make_image: MakeImage, settings: Any
+) -> None:
+    batch = launched(project, [make_image(1)])
+    settings.MARKETPLACE_FEE_SCHEDULE = "amazon"
+    reply = desk.post(reverse("batch-approve-all", args=[batch.pk]), {"last": "9"}, follow=True)
+    assert reply.status_code == 200
+    assert "Nothing was approved: " in reply.text
+    assert "set them back" in reply.text

@@ -4,9 +4,8 @@ from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
 
-from hits.management.base import DeerstalkerCommand, bad_input, emit_json
-from hits.management.rows import project_called
-from hits.services.errors import Refused
+from hits.management.base import DeerstalkerCommand, emit_json
+from hits.management.rows import checked_limit, project_called
 from hits.services.manifests import import_path
 
 
@@ -25,12 +24,7 @@ class Command(DeerstalkerCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         """Import, and say how many were new."""
         project = project_called(options["project"])
-        if options["limit"] is not None and options["limit"] < 1:
-            raise bad_input(f"--limit {options['limit']}: take at least one image")
-        try:
-            done = import_path(project=project, path=options["path"], limit=options["limit"])
-        except Refused as error:
-            raise bad_input(str(error)) from error
+        done = import_path(project=project, path=options["path"], limit=checked_limit(options["limit"]))
         result = {"project": project.slug, "images": len(done.images), "new": done.new, "known": done.known}
         if options["json"]:
             emit_json(self, result)

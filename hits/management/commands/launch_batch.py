@@ -7,9 +7,8 @@ from hits import registry
 from hits.domain.states import Purpose
 from hits.management.base import DeerstalkerCommand, bad_input
 from hits.management.publishing import emit_published, publish_now
-from hits.management.rows import project_called
+from hits.management.rows import checked_limit, project_called
 from hits.selectors.images import unused, usable
-from hits.services.errors import Refused
 from hits.services.launch import PlannedUnit, Terms, launch_batch
 
 
@@ -44,24 +43,20 @@ class Command(DeerstalkerCommand):
             raise bad_input(f"kind: {error}") from error
         if kind.purpose is not Purpose.COLLECTING:
             raise bad_input(f"kind {kind.name}: judges other work; launch it from the judging page")
-        if options["limit"] is not None and options["limit"] < 1:
-            raise bad_input(f"--limit {options['limit']}: take at least one image")
+        limit = checked_limit(options["limit"])
         images = usable(project) if options["again"] else unused(project, kind.name)
         if not images and usable(project):
             raise bad_input(
                 f"project {project.slug}: every photo is in a batch of {kind.name} already; "
                 "resume a stopped one with resume_batch, or ask about the same photos once more with --again"
             )
-        images = images[: options["limit"]]
+        images = images[:limit]
         units = [PlannedUnit(key=f"image-{image.pk}", payload={"image": image.pk}) for image in images]
         terms = Terms(
             options["reward_cents"], options["bonus_cents"], options["assignments"], options["confirm_cents"]
         )
         name = options["name"] or kind.title
-        try:
-            batch, _ = launch_batch(
-                project=project, kind_name=kind.name, name=name, units=units, by=None, terms=terms
-            )
-        except Refused as error:
-            raise bad_input(str(error)) from error
+        batch, _ = launch_batch(
+            project=project, kind_name=kind.name, name=name, units=units, by=None, terms=terms
+        )
         emit_published(self, options, publish_now(batch))

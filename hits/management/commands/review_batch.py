@@ -3,13 +3,10 @@
 from argparse import ArgumentParser
 from typing import Any
 
-from django.db.models import Max
-
 from hits.management.base import DeerstalkerCommand, bad_input, emit_json
 from hits.management.rows import batch_numbered
 from hits.mturk.boto import marketplace
 from hits.payments import ledger
-from hits.selectors.review import queue
 from hits.services.batches import approve_waiting
 from hits.services.collect import sync_batch
 
@@ -31,10 +28,7 @@ class Command(DeerstalkerCommand):
         batch = batch_numbered(options["batch"])
         port = marketplace()
         sync_batch(batch=batch, marketplace=port)
-        last = queue(batch).aggregate(last=Max("pk"))["last"] or 0
-        done = approve_waiting(
-            batch=batch, last=last, by=None, marketplace=port, feedback=options["feedback"]
-        )
+        done = approve_waiting(batch=batch, by=None, marketplace=port, feedback=options["feedback"])
         sums = ledger.totals(batch=batch)
         result = {
             "batch": batch.pk,
