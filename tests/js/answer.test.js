@@ -1,6 +1,6 @@
 import test from 'node:test';
 import assert from 'node:assert/strict';
-import { bonuses, isComplete, isEmpty, missing, toAnswer, unfinished } from '../../hits/kinds/sherlock_observation/static/sherlock_observation/answer.js';
+import { bonuses, isComplete, isEmpty, missing, toAnswer, unfinished } from '../../static/js/observing/answer.js';
 import { nextOpen } from '../../static/js/hit/ratings.js';
 import { fitScale, nextStep } from '../../static/js/boxes/zoom.js';
 import { tabPlace } from '../../static/js/boxes/view.js';
@@ -8,8 +8,8 @@ import { ago, clock, duration, list, money } from '../../static/js/ui/format.js'
 import { generator } from './helpers/random.js';
 
 const BOX = { left: 1, top: 2, width: 30, height: 40 };
-const full = (index) => ({ index, clue: 'the bag by the door', inference: 'Somebody is about to leave.', confidence: 2, boxes: [BOX] });
-const empty = (index) => ({ index, clue: '', inference: '', confidence: null, boxes: [] });
+const full = (index) => ({ index, bonus: index > 3, clue: 'the bag by the door', inference: 'Somebody is about to leave.', confidence: 2, boxes: [BOX] });
+const empty = (index) => ({ index, bonus: index > 3, clue: '', inference: '', confidence: null, boxes: [] });
 
 test('each part is missed by itself, and blank text is no text', () => {
   assert.deepEqual(missing(full(1)), []);

@@ -1,12 +1,12 @@
 /** One observation card: its fields, its list of boxes, its state in the summary. */
-import { element, icon, setText } from '../js/ui/dom.js';
-import { money } from '../js/ui/format.js';
-import { isBonus, isComplete, isEmpty, missing, tidy } from './answer.js';
+import { element, icon, setText } from '../ui/dom.js';
+import { money } from '../ui/format.js';
+import { isComplete, isEmpty, missing, tidy } from './answer.js';
 import { words } from './words.js';
 
 export class Card {
   /**
-   * @param {HTMLDetailsElement} details @param {import('../js/boxes/store.js').BoxStore} store
+   * @param {HTMLDetailsElement} details @param {import('../boxes/store.js').BoxStore} store
    * @param {{bonusCents: number}} pay
    */
   constructor(details, store, pay) {
@@ -14,6 +14,7 @@ export class Card {
     this.store = store;
     this.pay = pay;
     this.index = Number(details.dataset.obs);
+    this.bonus = 'bonus' in details.dataset;
     this.clue = details.querySelector(`#clue${this.index}`);
     this.inference = details.querySelector(`#inf${this.index}`);
     this.radios = [...details.querySelectorAll('input[type="radio"]')];
@@ -36,6 +37,7 @@ export class Card {
     const chosen = this.radios.find((r) => r.checked);
     return {
       index: this.index,
+      bonus: this.bonus,
       clue: this.clue.value,
       inference: this.inference.value,
       confidence: chosen ? Number(chosen.value) : null,
@@ -82,7 +84,7 @@ export class Card {
   }
 
   #summary(now) {
-    const [bonus, empty, complete] = [isBonus(this.index), isEmpty(now), isComplete(now)];
+    const [bonus, empty, complete] = [this.bonus, isEmpty(now), isComplete(now)];
     this.details.querySelector('[data-dot]').classList.toggle('dot--empty', empty);
     setText(this.details.querySelector('[data-short]'), tidy(now.clue) || (bonus ? words.bonus : words.observation(this.index)));
     const badge = this.details.querySelector('[data-badge]');

@@ -2,11 +2,8 @@
  * What an observation is made of, and when it is complete. Pure.
  *
  * @typedef {{left: number, top: number, width: number, height: number}} Box
- * @typedef {{index: number, clue: string, inference: string, confidence: 1|2|3|null, boxes: Box[]}} Observation
+ * @typedef {{index: number, bonus: boolean, clue: string, inference: string, confidence: 1|2|3|null, boxes: Box[]}} Observation
  */
-export const REQUIRED = 3;
-export const TOTAL = 5;
-
 /** The four parts of an observation in the order of the card. */
 export const PARTS = Object.freeze(['clue', 'box', 'inference', 'confidence']);
 
@@ -25,18 +22,16 @@ export function missing(o) {
 export const isEmpty = (o) => missing(o).length === PARTS.length;
 /** @param {Observation} o @returns {boolean} */
 export const isComplete = (o) => missing(o).length === 0;
-/** @returns {boolean} whether this observation is a bonus: complete or absent */
-export const isBonus = (index) => index > REQUIRED;
 
-/** @param {Observation[]} observations @returns {Observation[]} those that stop the submission */
+/** @param {Observation[]} observations @returns {Observation[]} those that stop the submission: a bonus is complete or absent */
 export function unfinished(observations) {
-  return observations.filter((o) => (isBonus(o.index) ? !isEmpty(o) && !isComplete(o) : !isComplete(o)));
+  return observations.filter((o) => (o.bonus ? !isEmpty(o) && !isComplete(o) : !isComplete(o)));
 }
 
 /** @param {Observation[]} observations @returns {{observations: Observation[]}} the answer for the server */
 export function toAnswer(observations) {
   return {
-    observations: observations.filter((o) => !isBonus(o.index) || !isEmpty(o)).map((o) => ({
+    observations: observations.filter((o) => !o.bonus || !isEmpty(o)).map((o) => ({
       index: o.index,
       clue: tidy(o.clue),
       inference: tidy(o.inference),
@@ -47,4 +42,4 @@ export function toAnswer(observations) {
 }
 
 /** @param {Observation[]} observations @returns {number} complete bonus observations */
-export const bonuses = (observations) => observations.filter((o) => isBonus(o.index) && isComplete(o)).length;
+export const bonuses = (observations) => observations.filter((o) => o.bonus && isComplete(o)).length;

@@ -1,0 +1,144 @@
+"""What kinds that collect observation pairs share: the schema of a card, its checks, what the page needs.
+
+Kinds never import one another, so what two of them have in common stands here, below them.
+"""
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import Any
+
+from pydantic import Field
+
+from hits.domain.facts import ImageFacts
+from hits.domain.geometry import Box, BoxError, parse_box
+from hits.domain.observation import Confidence, ObservationPair
+from hits.domain.text import MAX_CLUE, MAX_INFERENCE, TextError, clean_line
+from hits.hints.card import LONGEST_TEXT, Card, Rule
+from hits.kind import FieldError, Schema
+
+MAX_BOXES = 20
+MOST_CARDS = 5  # as many colours as the design tells apart
+HINT_RULES = tuple(Rule)  # a kind without boxes may offer them too: the box rules find nothing there
+
+
+class Unit(Schema):
+    """One image to be worked on, by id."""
+
+    image: int
+
+
+class Observation(Schema):
+    """One card of the page. Boxes stay plain here: ``check_observations`` names the box that is wrong."""
+
+    index: int = Field(ge=1, le=MOST_CARDS)
+    clue: str = Field(max_length=65_536)
+    inference: str = Field(max_length=65_536)
+    confidence: int = Field(ge=Confidence.POSSIBLE, le=Confidence.CERTAIN)
+    boxes: list[dict[str, Any]] = Field(min_length=1, max_length=MAX_BOXES)
+
+
+class Answer(Schema):
+    """The cards that were written; a kind says which of them it requires."""
+
+    observations: list[Observation] = Field(min_length=1, max_length=MOST_CARDS)
+
+
+def page_unit(image: ImageFacts, *, required: int, maximum: int) -> dict[str, Any]:
+    """Return what the page's script needs: the image, the cards in order, the limits of each field."""
+    return {
+        "image": image.as_page(),
+        "required": required,
+        "cards": [{"index": index, "bonus": index > required} for index in range(1, maximum + 1)],
+        "limits": {"clue": MAX_CLUE, "inference": MAX_INFERENCE, "boxes": MAX_BOXES},
+    }
+
+
+def check_observations(
+    answer: Answer, image: ImageFacts, *, required: int, maximum: int
+) -> tuple[dict[str, Any], list[FieldError]]:
+    """Check numbers, texts and boxes; return the tidied answer, cards in order, and what is wrong."""
+    errors = check_indices([item.index for item in answer.observations], required, maximum)
+    tidy = []
+    for position, item in enumerate(answer.observations):
+        row, found = _check_observation(item, image, f"observations[{position}]")
+        tidy.append(row)
+        errors += found
+    return {"observations": sorted(tidy, key=lambda row: row["index"])}, errors
+
+
+def check_indices(indices: Sequence[int], required: int, maximum: int) -> list[FieldError]:
+    """Return what is wrong with the cards' numbers: a required one missing, one twice, one too many."""
+    errors = []
+    missing = sorted(set(range(1, required + 1)) - set(indices))
+    if missing:
+        wanted = ", ".join(str(index) for index in missing)
+        errors.append(
+            FieldError("observations", f"observation {wanted} is missing: complete 1 to {required}")
+        )
+    for index in sorted({index for index in indices if indices.count(index) > 1}):
+        errors.append(FieldError("observations", f"observation {index} stands twice: send it once"))
+    for index in sorted({index for index in indices if index > maximum}):
+        errors.append(FieldError("observations", f"observation {index} is one too many: send 1 to {maximum}"))
+    return errors
+
+
+def pairs_of(answer: Mapping[str, Any], *, required: int) -> list[ObservationPair]:
+    """Return the answer's pairs in the order of their numbers."""
+    return [
+        ObservationPair(
+            index=item["index"],
+            clue=item["clue"],
+            inference=item["inference"],
+            confidence=Confidence(item["confidence"]),
+            boxes=tuple(Box(**box) for box in item["boxes"]),
+            bonus=item["index"] > required,
+        )
+        for item in answer["observations"]
+    ]
+
+
+def hint_cards(draft: Mapping[str, Any], image: ImageFacts, *, boxes: bool = True) -> list[Card]:
+    """Return the cards of a draft as far as it can be read; a kind whose cards have no boxes says so."""
+    rows = draft.get("observations")
+    found: dict[int, Card] = {}
+    for row in rows[:MOST_CARDS] if isinstance(rows, list) else ():
+        if isinstance(row, dict) and type(row.get("index")) is int and 1 <= row["index"] <= MOST_CARDS:
+            drawn = _drawn(row.get("boxes"), image) if boxes else None
+            found[row["index"]] = Card(row["index"], _text(row, "clue"), _text(row, "inference"), drawn)
+    return [found[index] for index in sorted(found)]
+
+
+def _text(row: Mapping[str, Any], name: str) -> str:
+    value = row.get(name)
+    return value[:LONGEST_TEXT] if isinstance(value, str) else ""
+
+
+def _drawn(raw: Any, image: ImageFacts) -> tuple[Box, ...]:
+    boxes = []
+    for item in raw[:MAX_BOXES] if isinstance(raw, list) else ():
+        with suppress(BoxError):
+            boxes.append(parse_box(item, image_width=image.width, image_height=image.height))
+    return tuple(boxes)
+
+
+def _check_observation(
+    item: Observation, image: ImageFacts, path: str
+) -> tuple[dict[str, Any], list[FieldError]]:
+    errors: list[FieldError] = []
+    row: dict[str, Any] = {"index": item.index, "confidence": item.confidence, "boxes": []}
+    for field, maximum in (("clue", MAX_CLUE), ("inference", MAX_INFERENCE)):
+        try:
+            row[field] = clean_line(getattr(item, field), maximum=maximum)
+        except TextError as error:
+            errors.append(FieldError(f"{path}.{field}", str(error)))
+            continue
+        if not row[field]:
+            errors.append(FieldError(f"{path}.{field}", f"observation {item.index} needs a {field}"))
+    for number, raw in enumerate(item.boxes):
+        try:
+            box = parse_box(raw, image_width=image.width, image_height=image.height)
+        except BoxError as error:
+            errors.append(FieldError(f"{path}.boxes[{number}]", str(error)))
+        else:
+            row["boxes"].append(box.as_dict())
+    return row, errors
