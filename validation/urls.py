@@ -2,8 +2,8 @@
 
 from django.urls import path
 
-from validation import views
+from validation.views import judging
 
 urlpatterns = [
-    path("projects/<slug:slug>/judging/", views.judging, name="judging"),
+    path("projects/<slug:slug>/judging/", judging.judging, name="judging"),
 ]

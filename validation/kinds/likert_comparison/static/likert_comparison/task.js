@@ -5,13 +5,15 @@ import { around, windowOn } from '../js/boxes/geometry.js';
 import { isTyping } from '../js/boxes/keyboard.js';
 import { watchStages } from '../js/boxes/stage.js';
 import { element, setIcon, setText } from '../js/ui/dom.js';
+import { gettext, interpolate, pieces } from '../js/ui/i18n.js';
 
 const byId = (id) => document.getElementById(id);
 const words = {
-  rated: (n, of) => [`${n} of ${of}`, ' rated'],
-  row: (n) => `Sentence ${n}`,
-  zoomIn: 'Zoom to the mark',
-  zoomOut: 'Show the whole photo',
+  // The count is shown bold, so a translation begins with it, too.
+  rated: (n, of) => pieces(gettext('%(count)s rated'), { count: interpolate(gettext('%(n)s of %(of)s'), { n, of }) }),
+  row: (n) => interpolate(gettext('Sentence %(n)s'), { n }),
+  zoomIn: gettext('Zoom to the mark'),
+  zoomOut: gettext('Show the whole photo'),
 };
 
 class ComparisonTask {

@@ -3,12 +3,18 @@ import { boot } from '../js/hit/page.js';
 import { RatingRows, valueOf } from '../js/hit/ratings.js';
 import { watchStages } from '../js/boxes/stage.js';
 import { element } from '../js/ui/dom.js';
+import { gettext, interpolate, pieces } from '../js/ui/i18n.js';
 
 const byId = (id) => document.getElementById(id);
 const words = {
-  answered: (n, of) => [`${n} of ${of}`, ' answered'],
-  gap: { boxes: 'judge the boxes', reasonable: 'say how reasonable it is', interesting: 'say how interesting it is' },
-  name: { boxes: 'Boxes', reasonable: 'Reasonable', interesting: 'Interesting' },
+  // The count is shown bold, so a translation begins with it, too.
+  answered: (n, of) => pieces(gettext('%(count)s answered'), { count: interpolate(gettext('%(n)s of %(of)s'), { n, of }) }),
+  gap: {
+    boxes: gettext('judge the boxes'),
+    reasonable: gettext('say how reasonable it is'),
+    interesting: gettext('say how interesting it is'),
+  },
+  name: { boxes: gettext('Boxes'), reasonable: gettext('Reasonable'), interesting: gettext('Interesting') },
 };
 
 class ReviewTask {
