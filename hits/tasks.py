@@ -9,7 +9,7 @@ from hits.models import Batch
 from hits.mturk.boto import marketplace
 from hits.mturk.port import MarketplaceError
 from hits.selectors.batches import open_batches
-from hits.services import batches, collect, jobs, publish, review
+from hits.services import batches, collect, jobs, publish, qualifications, review
 from hits.services.errors import Refused
 
 logger = logging.getLogger(__name__)
@@ -61,11 +61,22 @@ def close_batch(job_id: int) -> None:
             jobs.set_result(job=progress.job, expired=expired)
 
 
+@shared_task(name="hits.settle_decisions")
+def settle_decisions(job_id: int) -> None:
+    """Carry decisions about many workers to the marketplace."""
+    with jobs.claimed(job_id) as progress:
+        if progress is not None:
+            ids = progress.job.args["decisions"]
+            settled = qualifications.settle_outstanding(marketplace=marketplace(), ids=ids, progress=progress)
+            jobs.set_result(job=progress.job, settled=settled)
+
+
 @shared_task(name="hits.sync_live_batches")
 def sync_live_batches() -> None:
     """Copy assignments of open batches, and settle what an earlier process left behind."""
     port = marketplace()
     review.settle_outstanding(marketplace=port)  # what people wait for comes first
+    qualifications.settle_outstanding(marketplace=port)
     for batch in open_batches():
         if batch.environment == port.environment.name:
             try:

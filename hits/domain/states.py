@@ -16,6 +16,8 @@ class Purpose(StrEnum):
 
     COLLECTING = "collecting"
     JUDGING = "judging"
+    QUALIFYING = "qualifying"  # graded, and never part of a dataset
+    TRAINING = "training"  # answered with feedback, and never part of a dataset
 
 
 class BatchState(StrEnum):
@@ -58,6 +60,22 @@ class Verdict(StrEnum):
 
     APPROVE = "approve"
     REJECT = "reject"
+
+
+class TrainingOutcome(StrEnum):
+    """What a trainer says of an attempt."""
+
+    AGAIN = "again"
+    COMPLETE = "complete"
+
+
+class WorkerAction(StrEnum):
+    """What may be decided about a worker. A grant of the exclusion qualification is the soft block."""
+
+    GRANT = "grant"
+    REVOKE = "revoke"
+    BLOCK = "block"
+    UNBLOCK = "unblock"
 
 
 class CallState(StrEnum):

@@ -2,14 +2,17 @@
 
 from hits.models.batches import Batch, Hit, Unit
 from hits.models.images import Image
+from hits.models.instructions import Instructions
 from hits.models.jobs import Heartbeat, Job
-from hits.models.people import ConsentText, Participation, Worker
+from hits.models.people import ConsentText, Declaration, Demographics, Participation, Worker
 from hits.models.projects import AuditEvent, Membership, Project
+from hits.models.qualifications import BatchRequirement, Qualification, WorkerCall, WorkerDecision
 from hits.models.submissions import (
     Assignment,
     Attempt,
     Decision,
     Draft,
+    Feedback,
     Observation,
     OutgoingCall,
     Submission,
@@ -20,19 +23,27 @@ __all__ = [
     "Attempt",
     "AuditEvent",
     "Batch",
+    "BatchRequirement",
     "ConsentText",
     "Decision",
+    "Declaration",
+    "Demographics",
     "Draft",
+    "Feedback",
     "Heartbeat",
     "Hit",
     "Image",
+    "Instructions",
     "Job",
     "Membership",
     "Observation",
     "OutgoingCall",
     "Participation",
     "Project",
+    "Qualification",
     "Submission",
     "Unit",
     "Worker",
+    "WorkerCall",
+    "WorkerDecision",
 ]

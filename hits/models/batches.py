@@ -9,6 +9,7 @@ from django.db.models import Q
 from hits.domain.money import LOCAL_FEES, FeeSchedule, fee_schedule
 from hits.domain.states import BatchState, HitState
 from hits.models.images import Image
+from hits.models.instructions import Instructions
 from hits.models.people import Worker
 from hits.models.projects import Project
 
@@ -32,6 +33,12 @@ class Batch(models.Model):
     auto_approval_seconds = models.PositiveIntegerField()
     estimate_cents = models.PositiveIntegerField(default=0)
     hit_type_id = models.CharField(max_length=64, blank=True)
+    # The version that pages show now; none means the kind's own text.
+    instructions = models.ForeignKey(
+        Instructions, on_delete=models.PROTECT, null=True, related_name="batches"
+    )
+    # The most that one worker may submit here; none means no limit but one a HIT.
+    worker_limit = models.PositiveIntegerField(null=True)
     provenance = models.JSONField(default=dict)
     created_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, related_name="+"

@@ -50,3 +50,32 @@ class Participation(AppendOnly):
         constraints = [
             models.UniqueConstraint(fields=["worker", "consent"], name="worker_agrees_once"),
         ]
+
+
+class Declaration(AppendOnly):
+    """The country that a worker says they work from, asked with the consent; the latest one counts."""
+
+    project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="declarations")
+    worker = models.ForeignKey(Worker, on_delete=models.PROTECT, related_name="declarations")
+    country = models.CharField(max_length=2)
+    declared_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta(AppendOnly.Meta):
+        ordering = ["id"]
+        constraints = [
+            models.CheckConstraint(condition=models.Q(country__regex=r"^[A-Z]{2}$"), name="country_is_a_code")
+        ]
+
+
+class Demographics(models.Model):
+    """What a worker chose to say about themselves. Optional, changeable, and deleted when they ask."""
+
+    project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="demographics")
+    worker = models.ForeignKey(Worker, on_delete=models.PROTECT, related_name="demographics")
+    answers = models.JSONField(default=dict)
+    updated_at = models.DateTimeField(auto_now=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["project", "worker"], name="demographics_once_per_project")
+        ]

@@ -6,10 +6,11 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
-from hits.domain.states import AssignmentStatus, CallState, Match, Verdict
+from hits.domain.states import AssignmentStatus, CallState, Match, TrainingOutcome, Verdict
 from hits.models.base import AppendOnly
 from hits.models.batches import Hit
 from hits.models.images import Image
+from hits.models.instructions import Instructions
 from hits.models.people import Worker
 
 
@@ -50,6 +51,12 @@ class Submission(AppendOnly):
     images = models.JSONField(default=list)
     active_seconds = models.FloatField()
     simulated = models.BooleanField(default=False)
+    # Which text the worker saw; none means the kind's own, of ``kind_version``.
+    instructions = models.ForeignKey(
+        Instructions, on_delete=models.PROTECT, null=True, related_name="submissions"
+    )
+    # Live hints that were shown and what became of them, for study (see hits/hints).
+    hints = models.JSONField(default=list)
     received_at = models.DateTimeField(auto_now_add=True)
 
     class Meta(AppendOnly.Meta):
@@ -141,6 +148,31 @@ class OutgoingCall(models.Model):
             models.CheckConstraint(
                 condition=Q(state__in=[s.value for s in CallState]), name="call_state_known"
             ),
+        ]
+
+
+class Feedback(AppendOnly):
+    """What a trainer wrote about a submission; the worker sees it at the next attempt.
+
+    ``remarks`` are rows of ``{"observation": 1…5 or null, "part": "clue|boxes|inference|confidence" or null,
+    "box": number from 1 or null, "text": …}``.
+    """
+
+    submission = models.ForeignKey(Submission, on_delete=models.PROTECT, related_name="feedback")
+    outcome = models.CharField(max_length=10)
+    summary = models.CharField(max_length=2000, blank=True)
+    remarks = models.JSONField(default=list)
+    written_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, related_name="+"
+    )
+    written_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta(AppendOnly.Meta):
+        ordering = ["id"]
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(outcome__in=[o.value for o in TrainingOutcome]), name="training_outcome_known"
+            )
         ]
 
 

@@ -26,7 +26,9 @@ from hits.mturk.port import (
     Failure,
     HitTypeSpec,
     MarketplaceError,
+    QualificationRequirement,
     RemoteAssignment,
+    RemoteBlock,
     RemoteBonus,
     RemoteHit,
 )
@@ -39,6 +41,10 @@ _LOST = (
     botocore.exceptions.HTTPClientError,
     botocore.exceptions.ReadTimeoutError,
 )
+# How a service says that the first call went through, as seen in the wild and in our own marketplace.
+_SEEN_CODES = ("alreadyexists", "duplicaterequest")
+_SEEN_MESSAGES = ("idempotency token", "already created a QualificationType")
+_NOT_HELD = ".QualificationDoesNotExist"
 _local = threading.local()
 
 
@@ -68,6 +74,7 @@ class BotoMarketplace:
             Reward=format_usd(spec.reward_cents),
             AssignmentDurationInSeconds=spec.duration_seconds,
             AutoApprovalDelayInSeconds=spec.auto_approval_seconds,
+            QualificationRequirements=[_requirement(row) for row in spec.requirements],
         )
         return str(reply["HITTypeId"])
 
@@ -166,6 +173,80 @@ class BotoMarketplace:
         reply = self._call(self._client.get_account_balance)
         return Balance(parse_usd(reply["AvailableBalance"]), parse_usd(reply.get("OnHoldBalance", "0")))
 
+    def create_qualification_type(self, name: str, description: str) -> str:
+        """Return the id of the type of that name, made or found. A lost reply ends here, too."""
+        try:
+            reply = self._call(
+                self._client.create_qualification_type,
+                Name=name,
+                Description=description,
+                QualificationTypeStatus="Active",
+            )
+        except MarketplaceError as error:
+            found = self.find_qualification_type(name) if error.failure is Failure.ALREADY_EXISTS else None
+            if found is None:
+                raise
+            return found
+        return str(reply["QualificationType"]["QualificationTypeId"])
+
+    def find_qualification_type(self, name: str) -> str | None:
+        """Return the id of our type of exactly that name. No Query: what it matches is written nowhere."""
+        pages = self._pages(
+            self._client.list_qualification_types,
+            "QualificationTypes",
+            MustBeRequestable=False,
+            MustBeOwnedByCaller=True,
+        )
+        return next((str(row["QualificationTypeId"]) for row in pages if row["Name"] == name), None)
+
+    def grant(self, type_id: str, worker_id: str, value: int) -> None:
+        """Give a worker a qualification, without a message to them."""
+        self._call(
+            self._client.associate_qualification_with_worker,
+            QualificationTypeId=type_id,
+            WorkerId=worker_id,
+            IntegerValue=value,
+            SendNotification=False,
+        )
+
+    def revoke(self, type_id: str, worker_id: str, reason: str) -> None:
+        """Take a qualification away; what is not held is as it should be."""
+        try:
+            self._call(
+                self._client.disassociate_qualification_from_worker,
+                QualificationTypeId=type_id,
+                WorkerId=worker_id,
+                **({"Reason": reason} if reason else {}),
+            )
+        except MarketplaceError as error:
+            if error.failure is not Failure.WRONG_STATE and not error.code.endswith(_NOT_HELD):
+                raise
+
+    def holders(self, type_id: str) -> Iterator[tuple[str, int]]:
+        """Yield worker id and value of everybody who holds a qualification, all pages."""
+        pages = self._pages(
+            self._client.list_workers_with_qualification_type,
+            "Qualifications",
+            QualificationTypeId=type_id,
+            Status="Granted",
+        )
+        for row in pages:
+            yield str(row["WorkerId"]), int(row["IntegerValue"])
+
+    def block(self, worker_id: str, reason: str) -> None:
+        """Give a worker no new work."""
+        self._call(self._client.create_worker_block, WorkerId=worker_id, Reason=reason)
+
+    def unblock(self, worker_id: str, reason: str) -> None:
+        """End a block."""
+        extra = {"Reason": reason} if reason else {}
+        self._call(self._client.delete_worker_block, WorkerId=worker_id, **extra)
+
+    def list_blocks(self) -> Iterator[RemoteBlock]:
+        """Yield our blocks, all pages."""
+        for row in self._pages(self._client.list_worker_blocks, "WorkerBlocks"):
+            yield RemoteBlock(worker_id=row["WorkerId"], reason=row.get("Reason", ""))
+
     def _pages(self, method: Callable[..., Any], key: str, **arguments: Any) -> Iterator[dict[str, Any]]:
         token: dict[str, str] = {}
         while True:
@@ -226,7 +307,7 @@ def _translate(error: botocore.exceptions.ClientError) -> MarketplaceError:
     lower = code.lower()
     if kind == "ThrottlingException":
         failure = Failure.THROTTLED
-    elif "alreadyexists" in lower or "duplicaterequest" in lower or "idempotency token" in message:
+    elif any(sign in lower for sign in _SEEN_CODES) or any(sign in message for sign in _SEEN_MESSAGES):
         failure = Failure.ALREADY_EXISTS
     elif "insufficientfunds" in lower:
         failure = Failure.NO_FUNDS
@@ -239,6 +320,19 @@ def _translate(error: botocore.exceptions.ClientError) -> MarketplaceError:
     else:
         failure = Failure.REFUSED
     return MarketplaceError(failure, message, code=code)
+
+
+def _requirement(row: QualificationRequirement) -> dict[str, Any]:
+    wire: dict[str, Any] = {
+        "QualificationTypeId": row.type_id,
+        "Comparator": row.comparator.value,
+        "ActionsGuarded": row.guards.value,
+    }
+    if row.integer_values:
+        wire["IntegerValues"] = list(row.integer_values)
+    if row.locales:
+        wire["LocaleValues"] = [{"Country": code} for code in row.locales]
+    return wire
 
 
 def _hit(row: dict[str, Any]) -> RemoteHit:

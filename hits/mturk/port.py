@@ -11,6 +11,10 @@ from enum import StrEnum
 from typing import Protocol
 
 from hits.domain.money import FeeSchedule
+from hits.domain.qualifications import Requirement
+
+# The platform's name for one condition of a HIT type; its comparator and guards are the domain's enums.
+QualificationRequirement = Requirement
 
 
 class Failure(StrEnum):
@@ -61,6 +65,7 @@ class HitTypeSpec:
     reward_cents: int
     duration_seconds: int
     auto_approval_seconds: int
+    requirements: tuple[QualificationRequirement, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +103,14 @@ class RemoteBonus:
     worker_id: str
     assignment_id: str
     amount_cents: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteBlock:
+    """A worker who gets no new work from this requester."""
+
+    worker_id: str
     reason: str
 
 
@@ -171,4 +184,36 @@ class Marketplace(Protocol):
 
     def balance(self) -> Balance:
         """Return the account's balance."""
+        ...
+
+    def create_qualification_type(self, name: str, description: str) -> str:
+        """Return the id of the qualification type of that name, which is made when there is none."""
+        ...
+
+    def find_qualification_type(self, name: str) -> str | None:
+        """Return the id of this requester's qualification type of exactly that name, or None."""
+        ...
+
+    def grant(self, type_id: str, worker_id: str, value: int) -> None:
+        """Give a worker a qualification, or another value of it. Repeating changes nothing."""
+        ...
+
+    def revoke(self, type_id: str, worker_id: str, reason: str) -> None:
+        """Take a qualification away; the worker reads the reason. What is not held is no error."""
+        ...
+
+    def holders(self, type_id: str) -> Iterator[tuple[str, int]]:
+        """Yield worker id and value of everybody who holds a qualification now, all pages."""
+        ...
+
+    def block(self, worker_id: str, reason: str) -> None:
+        """Give a worker no new work of this requester. Repeating changes the reason at most."""
+        ...
+
+    def unblock(self, worker_id: str, reason: str) -> None:
+        """End a block. A worker who is not blocked is no error."""
+        ...
+
+    def list_blocks(self) -> Iterator[RemoteBlock]:
+        """Yield every block of this requester, all pages."""
         ...

@@ -2,7 +2,7 @@
 
 import uuid
 
-from hits.models import ConsentText, Participation, Project, Unit, Worker
+from hits.models import Attempt, ConsentText, Participation, Project, Unit, Worker
 
 
 def unit_by_public_id(public_id: uuid.UUID) -> Unit | None:
@@ -26,6 +26,11 @@ def agreed(worker: Worker | None, project: Project) -> bool:
     if consent is None:
         return True
     return worker is not None and Participation.objects.filter(worker=worker, consent=consent).exists()
+
+
+def has_begun(worker: Worker, unit: Unit) -> bool:
+    """Tell whether the worker opened this unit before."""
+    return Attempt.objects.filter(worker=worker, hit__unit=unit).exists()
 
 
 def is_excluded(worker: Worker | None, unit: Unit) -> bool:

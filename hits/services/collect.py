@@ -14,7 +14,7 @@ from django.utils import timezone
 from hits import registry
 from hits.domain.answer_xml import AnswerError, submission_fields
 from hits.domain.hashing import instance_id
-from hits.domain.states import AssignmentStatus, HitState, Match
+from hits.domain.states import AssignmentStatus, HitState, Match, Purpose
 from hits.models import Assignment, Batch, Hit, Observation, Submission, Worker
 from hits.mturk.port import Marketplace, MarketplaceError, RemoteAssignment
 from hits.payments import ledger
@@ -135,6 +135,8 @@ def _find_submission(hit: Hit, worker: Worker, remote: RemoteAssignment) -> tupl
 
 def _write_observations(hit: Hit, submission: Submission) -> None:
     kind = registry.get(submission.kind)
+    if kind.purpose is not Purpose.COLLECTING:
+        return  # what was written to learn or to be graded is no part of the dataset
     pairs = kind.observations(hit.unit.payload, submission.answer)
     if not pairs or submission.observations.exists():
         return

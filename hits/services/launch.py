@@ -11,12 +11,15 @@ from django.utils import timezone
 from hits import registry
 from hits.domain.hashing import request_token
 from hits.domain.money import format_usd
+from hits.domain.pool import Pool
+from hits.domain.qualifications import LOCALE, Comparator, Guards, Requirement, RequirementError
 from hits.domain.states import BatchState
 from hits.kind import HitKind, InvalidUnit
-from hits.models import Batch, Hit, Image, Job, Project, Unit, Worker
+from hits.models import Batch, BatchRequirement, Hit, Image, Instructions, Job, Project, Unit, Worker
 from hits.mturk.environments import Environment, current
 from hits.services import audit, jobs
 from hits.services.errors import Refused
+from hits.services.qualifications import pool_qualification
 
 PUBLISH_TASK = "hits.publish_batch"
 MOST_CENTS = 100_000  # a thousand dollars for one task is a slip of the finger
@@ -33,8 +36,34 @@ class PlannedUnit:
 
 
 @dataclass(frozen=True, slots=True)
+class Condition:
+    """One condition for taking the tasks: about a pool qualification, or (``pool`` None) about the country."""
+
+    pool: Pool | None
+    comparator: Comparator
+    values: tuple[int | str, ...] = ()
+    guards: Guards = Guards.PREVIEW
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """Who may do a batch's tasks, and what they are told.
+
+    Those who hold the exclusion qualification get none of them, whatever stands here. ``worker_limit`` is the most
+    that one worker may hand in; ``instructions`` is the version that pages show, ``None`` the kind's own text.
+    """
+
+    conditions: tuple[Condition, ...] = ()
+    worker_limit: int | None = None
+    instructions: Instructions | None = None
+
+
+NOT_EXCLUDED = Condition(Pool.EXCLUDED, Comparator.DOES_NOT_EXIST)
+
+
+@dataclass(frozen=True, slots=True)
 class Terms:
-    """What a batch pays; ``None`` takes the kind's own value.
+    """What a batch pays, and who may do it; ``None`` takes the kind's own value.
 
     ``confirmed_cents`` is the cost that a person typed; a live marketplace takes no batch without it.
     """
@@ -43,6 +72,7 @@ class Terms:
     bonus_cents: int | None = None
     assignments_per_hit: int | None = None
     confirmed_cents: int | None = None
+    access: Access = Access()
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +129,8 @@ def launch_batch(
     ``once`` names the wish to launch: a second press of the same button gets the first one's batch.
 
     Raises:
-        Refused: nothing to launch, unknown kind, a bad unit, an image of another project, bad terms.
+        Refused: nothing to launch, unknown kind, a bad unit, an image of another project, bad terms, a condition
+            that cannot be asked.
     """
     kind = _kind(kind_name)
     environment = current()
@@ -107,6 +138,7 @@ def launch_batch(
         raise Refused("units: nothing to launch; choose at least one")
     _check_confirmation(environment, estimate(kind=kind, terms=terms, units=len(units)), terms)
     payloads = [_checked(kind, unit) for unit in units]
+    _check_access(terms.access, project, kind)
     facts = (provenance or {}) | ({"launch_key": once} if once else {})
     with transaction.atomic():
         # PostgreSQL: one launch at a time in a project. (SQLite: always so.)
@@ -115,6 +147,7 @@ def launch_batch(
         if known is not None:
             return known, Job.objects.filter(exclusive_key=f"publish:{known.pk}").latest("pk")
         batch = _create_batch(project, kind, name, terms, environment, by, facts, len(units))
+        _write_access(batch, terms.access)
         for unit, payload in zip(units, payloads, strict=True):
             _create_unit(batch, kind, unit, payload)
         audit.record(
@@ -139,6 +172,39 @@ def launch_batch(
 def launched_before(*, project: Project, once: str) -> Batch | None:
     """Return the batch that this very wish launched already."""
     return Batch.objects.filter(project=project, provenance__launch_key=once).first() if once else None
+
+
+def _check_access(access: Access, project: Project, kind: HitKind) -> None:
+    for condition in access.conditions:
+        texts = tuple(str(value) for value in condition.values)
+        try:
+            if condition.pool is None:
+                Requirement(LOCALE, condition.comparator, locales=texts)
+            else:
+                Requirement("ours", condition.comparator, tuple(int(value) for value in condition.values))
+        except RequirementError as error:
+            raise Refused(f"conditions: {error}") from error
+    if access.worker_limit is not None and access.worker_limit < 1:
+        raise Refused("worker limit: use 1 or more, or leave it out")
+    text = access.instructions
+    if text is not None and (text.project_id, text.kind) != (project.pk, kind.name):
+        raise Refused("instructions: this version belongs to another project or another kind of task")
+
+
+def _write_access(batch: Batch, access: Access) -> None:
+    Batch.objects.filter(pk=batch.pk).update(
+        worker_limit=access.worker_limit, instructions=access.instructions
+    )
+    for condition in (NOT_EXCLUDED, *access.conditions):
+        pool = condition.pool
+        BatchRequirement.objects.create(
+            batch=batch,
+            qualification=pool
+            and pool_qualification(project=batch.project, environment=batch.environment, pool=pool),
+            comparator=condition.comparator.value,
+            values=list(condition.values),
+            guards=condition.guards.value,
+        )
 
 
 def _check_confirmation(environment: Environment, cost: Estimate, terms: Terms) -> None:

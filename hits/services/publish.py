@@ -16,14 +16,17 @@ from django.utils import timezone
 from hits import registry
 from hits.domain.crashpoints import crash_point
 from hits.domain.external_question import build_external_question
+from hits.domain.qualifications import Requirement
 from hits.domain.states import BatchState, HitState
 from hits.models import Batch, Hit
 from hits.mturk.port import Failure, HitTypeSpec, Marketplace, MarketplaceError, RemoteHit
 from hits.payments import ledger
 from hits.payments.models import Entry
+from hits.selectors.eligibility import requirement
 from hits.services.environment import refuse_other_marketplace
 from hits.services.errors import Refused
 from hits.services.jobs import Progress
+from hits.services.qualifications import ensure_type
 
 TOKEN_LIFE = timedelta(hours=23)  # an hour less than MTurk's day, so that clocks may differ
 _FUNDS = " (add funds on the page Marketplace accounts, or with manage.py deposit)"
@@ -60,6 +63,7 @@ def _hit_type(batch: Batch, marketplace: Marketplace) -> str:
     if batch.hit_type_id:
         return batch.hit_type_id
     kind = registry.get(batch.kind)
+    conditions = _conditions(batch, marketplace)
     try:
         hit_type_id = marketplace.create_hit_type(
             HitTypeSpec(
@@ -70,6 +74,7 @@ def _hit_type(batch: Batch, marketplace: Marketplace) -> str:
                 reward_cents=batch.reward_cents,
                 duration_seconds=batch.duration_seconds,
                 auto_approval_seconds=batch.auto_approval_seconds,
+                requirements=conditions,
             )
         )
     except MarketplaceError as error:
@@ -77,6 +82,15 @@ def _hit_type(batch: Batch, marketplace: Marketplace) -> str:
     Batch.objects.filter(pk=batch.pk).update(hit_type_id=hit_type_id)
     batch.hit_type_id = hit_type_id
     return hit_type_id
+
+
+def _conditions(batch: Batch, marketplace: Marketplace) -> tuple[Requirement, ...]:
+    """Return the batch's conditions for the marketplace; a qualification that it lacks is made there first."""
+    rows = list(batch.requirements.select_related("qualification"))
+    for row in rows:
+        if row.qualification is not None:
+            ensure_type(qualification=row.qualification, marketplace=marketplace)
+    return tuple(requirement(row) for row in rows)
 
 
 def _stale_by_annotation(batch: Batch, marketplace: Marketplace) -> dict[str, RemoteHit]:

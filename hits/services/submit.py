@@ -14,9 +14,25 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from hits import registry
+from hits.domain import demographics
+from hits.domain.countries import COUNTRIES
 from hits.domain.crashpoints import crash_point
 from hits.domain.hashing import canonical_json, content_sha256
-from hits.models import Attempt, ConsentText, Draft, Hit, Participation, Submission, Unit, Worker
+from hits.models import (
+    Attempt,
+    Batch,
+    ConsentText,
+    Declaration,
+    Demographics,
+    Draft,
+    Hit,
+    Instructions,
+    Participation,
+    Submission,
+    Unit,
+    Worker,
+)
+from hits.selectors.eligibility import declared_country, elsewhere, submitted_in, why_not
 from hits.selectors.images import facts_of
 from hits.selectors.pages import agreed, current_consent
 from hits.services.errors import Conflict, Refused, TooLarge
@@ -115,21 +131,58 @@ def open_attempt(key: PageKey) -> Attempt:
             raise NotEligible(
                 "This task is about your own work, so somebody else has to do it. Please return it."
             )
+        known = Attempt.objects.filter(hit=hit, assignment_id=key.assignment_id, worker=worker).first()
+        if known is not None:
+            return known  # what was begun may be finished, whatever was decided since
+        _check_eligible(worker, hit.unit.batch)
         attempt, _ = Attempt.objects.get_or_create(hit=hit, assignment_id=key.assignment_id, worker=worker)
     return attempt
 
 
-def agree(*, key: PageKey, version: int) -> None:
-    """Record that the worker agrees to the project's present consent text; repeatable.
+def _refuse_elsewhere(worker: Worker, batch: Batch) -> None:
+    reasons = elsewhere(worker, batch)
+    if reasons:
+        raise NotEligible(" ".join([*reasons, "Please return this task."]))
+
+
+def _check_eligible(worker: Worker, batch: Batch) -> None:
+    reasons = why_not(worker, batch)
+    if reasons:
+        raise NotEligible(" ".join([*reasons, "Please return this task."]))
+
+
+def agree(*, key: PageKey, version: int, country: str = "", about_me: Any = None) -> None:
+    """Record that the worker agrees to the project's present consent text, and where they work from; repeatable.
+
+    ``country`` is an ISO 3166-1 code, asked for once a project; ``about_me`` are the optional demographics.
 
     Raises:
         Conflict: the text changed since the page was loaded.
+        Refused: no such country, or an answer that the form does not offer.
+        NotEligible: the tasks are not open in that country.
     """
+    country = country.strip().upper()
+    if country and country not in COUNTRIES:
+        raise Refused("country: choose one from the list")
+    try:
+        answers = demographics.parse(about_me or {})
+    except demographics.DemographicsError as error:
+        raise Refused(f"about me: {error}") from error
     attempt = open_attempt(key)
-    consent = current_consent(attempt.hit.unit.batch.project)
-    if consent is None or consent.version != version:
+    batch = attempt.hit.unit.batch
+    consent = current_consent(batch.project)
+    if (consent.version if consent else 0) != version:
         raise Conflict("The text has changed since you opened this page. Reload it and read it again.")
-    _participate(attempt.worker, consent)
+    with transaction.atomic():
+        if consent is not None:
+            _participate(attempt.worker, consent)
+        if country and country != declared_country(attempt.worker, batch.project):
+            Declaration.objects.create(project=batch.project, worker=attempt.worker, country=country)
+        if answers:
+            Demographics.objects.update_or_create(
+                project=batch.project, worker=attempt.worker, defaults={"answers": answers}
+            )
+    _refuse_elsewhere(attempt.worker, batch)
 
 
 def _participate(worker: Worker, consent: ConsentText) -> None:
@@ -171,9 +224,17 @@ def save_draft(*, key: PageKey, content: Any, revision: int) -> Draft:
 
 
 def store_submission(
-    *, key: PageKey, client_uuid: uuid.UUID, answer: Any, active_seconds: float, simulated: bool = False
+    *,
+    key: PageKey,
+    client_uuid: uuid.UUID,
+    answer: Any,
+    active_seconds: float,
+    simulated: bool = False,
+    instructions: int | None = None,
 ) -> tuple[Submission, bool]:
     """Check and store an answer; return it with whether it is new. The same content again is the same row.
+
+    ``instructions`` is the version's row that the page showed, ``None`` the kind's own text.
 
     Raises:
         hits.kind.InvalidAnswer: the kind's rules are broken; every field is named.
@@ -204,6 +265,7 @@ def store_submission(
                     images=_fingerprints(unit),
                     active_seconds=round(active_seconds, 3),
                     simulated=simulated,
+                    instructions=_seen(instructions, unit),
                 )
             crash_point("submit.after_store")
             return known, True
@@ -218,12 +280,27 @@ def store_submission(
 
 def _check_terms(attempt: Attempt, active_seconds: float, simulated: bool) -> None:
     project = attempt.hit.unit.batch.project
-    if not agreed(attempt.worker, project):
-        raise NotEligible("Read and accept the consent text first.")
+    batch = attempt.hit.unit.batch
+    if not agreed(attempt.worker, project) or not declared_country(attempt.worker, project):
+        raise NotEligible("Read and accept the consent text, and say where you work from, first.")
+    _refuse_elsewhere(attempt.worker, batch)
+    limit = batch.worker_limit
+    if limit is not None and submitted_in(attempt.worker, batch, besides=attempt.pk) >= limit:
+        raise NotEligible("You have handed in as many of these as one worker may. Please return this task.")
     if not math.isfinite(active_seconds) or not 0 <= active_seconds <= MAX_ACTIVE_SECONDS:
         raise Refused("active_seconds: use a number of seconds from 0 to 86,400")
     if simulated and not project.is_rehearsal:
         raise Refused("simulated: only a rehearsal project takes simulated answers")
+
+
+def _seen(instructions: int | None, unit: Unit) -> Instructions | None:
+    if instructions is None:
+        return None
+    batch = unit.batch
+    found = Instructions.objects.filter(pk=instructions, project=batch.project_id, kind=batch.kind).first()
+    if found is None:
+        raise Refused("instructions: this version is not one of this task's. Reload the task.")
+    return found
 
 
 def _fingerprints(unit: Unit) -> list[dict[str, Any]]:

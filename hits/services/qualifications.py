@@ -1,0 +1,236 @@
+"""Decide who may work, and carry it to the marketplace.
+
+A decision and its call are committed together; then the call is made; then its result is committed. Granting and
+revoking set a state, so repeating them is harmless; only their order matters, and ``settle`` keeps it.
+"""
+
+import logging
+from collections.abc import Collection, Sequence
+from datetime import timedelta
+
+from django.contrib.auth.models import AbstractBaseUser
+from django.db import IntegrityError, models, transaction
+from django.utils import timezone
+
+from hits.domain.crashpoints import crash_point
+from hits.domain.pool import DESCRIPTIONS, Pool, qualification_name
+from hits.domain.states import CallState, WorkerAction
+from hits.models import Job, Project, Qualification, Worker, WorkerCall, WorkerDecision
+from hits.mturk.port import Marketplace, MarketplaceError
+from hits.services import audit, jobs
+from hits.services.errors import Refused
+from hits.services.jobs import Progress
+
+logger = logging.getLogger(__name__)
+
+SETTLE_TASK = "hits.settle_decisions"
+MAX_REASON = 1000
+ONE_CALL = timedelta(minutes=2)  # longer than any call lasts: an older intent's process is dead
+OVERTAKEN = "a later decision came first"
+_PENDING = [CallState.PLANNED, CallState.INTENT]
+
+
+def pool_qualification(*, project: Project, environment: str, pool: Pool) -> Qualification:
+    """Return the project's row for ``pool``, made at the first call. The marketplace may not know it yet."""
+    fields = {"name": qualification_name(project.slug, pool), "description": DESCRIPTIONS[pool]}
+    try:
+        with transaction.atomic():
+            found, _ = Qualification.objects.get_or_create(
+                project=project, environment=environment, slug=pool.value, defaults=fields
+            )
+    except IntegrityError:  # another process made it a moment ago
+        found = Qualification.objects.get(project=project, environment=environment, slug=pool.value)
+    return found
+
+
+def ensure_type(*, qualification: Qualification, marketplace: Marketplace) -> str:
+    """Return the qualification type's id on the marketplace, making it there if need be; repeatable.
+
+    Raises:
+        Refused: the marketplace refused it, or it belongs to another marketplace.
+    """
+    if qualification.type_id:
+        return qualification.type_id
+    _refuse_other(qualification.environment, marketplace)
+    try:
+        type_id = marketplace.create_qualification_type(qualification.name, qualification.description)
+    except MarketplaceError as error:
+        raise Refused(f"the marketplace refused the qualification {qualification.name!r}: {error}") from error
+    Qualification.objects.filter(pk=qualification.pk).update(type_id=type_id)
+    qualification.type_id = type_id
+    return type_id
+
+
+@transaction.atomic
+def decide_about(
+    *,
+    project: Project,
+    worker: Worker,
+    action: WorkerAction,
+    reason: str,
+    by: AbstractBaseUser | None,
+    pool: Pool | None = None,
+    value: int = 1,
+) -> WorkerDecision:
+    """Write down a decision about a worker and the call that it needs. Nothing leaves yet: see ``settle``.
+
+    Raises:
+        Refused: no reason, or a grant or revocation without a qualification.
+    """
+    reason = reason.strip()
+    if not reason:
+        raise Refused("reason: say why; the worker reads it")
+    if len(reason) > MAX_REASON:
+        raise Refused(f"reason: has {len(reason)} characters; use {MAX_REASON} or fewer")
+    qualification = None
+    if action in {WorkerAction.GRANT, WorkerAction.REVOKE}:
+        if pool is None:
+            raise Refused("qualification: say which one to grant or to take away")
+        qualification = pool_qualification(project=project, environment=worker.environment, pool=pool)
+    decision = WorkerDecision.objects.create(
+        project=project,
+        worker=worker,
+        action=action.value,
+        qualification=qualification,
+        value=value,
+        reason=reason,
+        decided_by_id=by.pk if by else None,
+    )
+    WorkerCall.objects.create(decision=decision)
+    audit.record(
+        project=project,
+        actor=by,
+        action=f"worker.{action.value}",
+        subject=worker.pk,
+        **({"qualification": qualification.slug} if qualification else {}),
+    )
+    return decision
+
+
+def settle(*, decision: WorkerDecision, marketplace: Marketplace) -> bool:
+    """Make the decision's call; return whether the marketplace stands as decided. Repeatable.
+
+    Raises:
+        Refused: the marketplace refused for good, or the worker belongs to another one.
+    """
+    _refuse_other(decision.worker.environment, marketplace)
+    same = _about_the_same(decision)
+    if same.filter(pk__gt=decision.pk).exists():
+        _close(decision, OVERTAKEN)
+        return True
+    busy = same.filter(call__state=CallState.INTENT, call__attempt_at__gt=timezone.now() - ONE_CALL)
+    if busy.exclude(pk=decision.pk).exists():
+        return False  # an earlier call may still be on its way: it must not arrive after this one
+    qualification = decision.qualification
+    type_id = (
+        ensure_type(qualification=qualification, marketplace=marketplace) if qualification is not None else ""
+    )
+    intended = WorkerCall.objects.filter(decision=decision, state__in=_PENDING).update(
+        state=CallState.INTENT, attempt_at=timezone.now()
+    )
+    if not intended:
+        return WorkerCall.objects.filter(decision=decision, state=CallState.DONE).exists()
+    crash_point("qualify.after_intent")
+    try:
+        _make(decision, type_id, marketplace)
+    except MarketplaceError as error:
+        if not error.retry:
+            _refused(decision, str(error))
+        raise Refused(f"the marketplace refused to {decision.action}: {error}") from error
+    crash_point("qualify.after_call")
+    _close(decision, "")
+    return True
+
+
+def decide_about_many(
+    *,
+    project: Project,
+    workers: Sequence[Worker],
+    action: WorkerAction,
+    pool: Pool,
+    reason: str,
+    by: AbstractBaseUser | None,
+) -> tuple[list[WorkerDecision], Job | None]:
+    """Grant or revoke for many at once, and queue the calls; nobody at all queues nothing.
+
+    Raises:
+        Refused: as ``decide_about``; then nothing at all is written.
+    """
+    with transaction.atomic():
+        decisions = [
+            decide_about(project=project, worker=worker, action=action, pool=pool, reason=reason, by=by)
+            for worker in workers
+        ]
+        if not decisions:
+            return [], None
+        job = jobs.enqueue(
+            task=SETTLE_TASK,
+            title=f"{action.value.capitalize()} {pool.value!r}: {len(decisions)} workers",
+            project=project,
+            by=by,
+            decisions=[decision.pk for decision in decisions],
+        )
+    return decisions, job
+
+
+def settle_outstanding(
+    *, marketplace: Marketplace, ids: Collection[int] | None = None, progress: Progress | None = None
+) -> int:
+    """Settle what waits, oldest first (``ids``: only these decisions); return how many are settled."""
+    waiting = WorkerDecision.objects.filter(
+        call__state__in=_PENDING, worker__environment=marketplace.environment.name
+    ).select_related("worker", "qualification")
+    if ids is not None:
+        waiting = waiting.filter(pk__in=ids)
+    settled = 0
+    total = waiting.count() if progress is not None else 0
+    for number, decision in enumerate(waiting, start=1):
+        try:
+            settled += settle(decision=decision, marketplace=marketplace)
+        except Refused as error:
+            # One refused call must not keep the others waiting; it is shown on the worker's page.
+            logger.warning(
+                "decision %s about worker %s is not settled: %s", decision.pk, decision.worker, error
+            )
+        if progress is not None:
+            progress.advance(number, total)
+    return settled
+
+
+def _about_the_same(decision: WorkerDecision) -> "models.QuerySet[WorkerDecision]":
+    same = WorkerDecision.objects.filter(worker=decision.worker)
+    if decision.qualification_id is not None:
+        return same.filter(qualification=decision.qualification_id)
+    return same.filter(qualification=None)
+
+
+def _make(decision: WorkerDecision, type_id: str, marketplace: Marketplace) -> None:
+    worker_id, action = decision.worker.worker_id, WorkerAction(decision.action)
+    if action is WorkerAction.GRANT:
+        marketplace.grant(type_id, worker_id, decision.value)
+    elif action is WorkerAction.REVOKE:
+        marketplace.revoke(type_id, worker_id, decision.reason)
+    elif action is WorkerAction.BLOCK:
+        marketplace.block(worker_id, decision.reason)
+    else:
+        marketplace.unblock(worker_id, decision.reason)
+
+
+def _close(decision: WorkerDecision, note: str) -> None:
+    WorkerCall.objects.filter(decision=decision).exclude(state=CallState.DONE).update(
+        state=CallState.DONE, done_at=timezone.now(), error=note
+    )
+
+
+def _refused(decision: WorkerDecision, message: str) -> None:
+    WorkerCall.objects.filter(decision=decision, state=CallState.INTENT).update(
+        state=CallState.REFUSED, error=message[:400]
+    )
+
+
+def _refuse_other(environment: str, marketplace: Marketplace) -> None:
+    if marketplace.environment.name != environment:
+        raise Refused(
+            f"this worker belongs to the marketplace {environment}, and MTURK_ENDPOINT now means "
+            f"{marketplace.environment.name}: set it back to decide about them"
+        )

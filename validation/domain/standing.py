@@ -1,0 +1,34 @@
+"""Where a worker stands in a project, and the measures that rules may look at."""
+
+from enum import StrEnum
+
+
+class Standing(StrEnum):
+    """A worker's place in a project. Applied and active follow from what was submitted; the rest is decided."""
+
+    NONE = "none"
+    APPLIED = "applied"
+    DECLINED = "declined"  # the qualification was graded and not passed
+    QUALIFIED = "qualified"
+    TRAINED = "trained"
+    ACTIVE = "active"
+    PAUSED = "paused"  # the exclusion qualification is held: no new work, reversible by a researcher
+    DEQUALIFIED = "dequalified"  # the same, and the pool's qualifications are taken away
+    BLOCKED = "blocked"  # the marketplace's own block: admins only
+
+
+class Measure(StrEnum):
+    """A figure of one worker that a rule compares, over the worker's last so many items."""
+
+    ACCEPTABLE_SHARE = "acceptable_share"  # of validated pairs: judged reasonable by most judges
+    BOXES_SHARE = "boxes_share"  # of validated pairs: boxes judged appropriate by most judges
+    APPROVED_SHARE = "approved_share"  # of decided submissions
+    CENTS_PER_HOUR = "cents_per_hour"  # median; a floor against rushing is a ceiling here
+
+
+class ProposalState(StrEnum):
+    """What became of a rule's proposal."""
+
+    OPEN = "open"
+    ACCEPTED = "accepted"
+    DISMISSED = "dismissed"
