@@ -14,6 +14,8 @@ POINTS = (
     "publish.after_result",
     "settle.after_intent",
     "settle.after_call",
+    "qualify.after_intent",
+    "qualify.after_call",
     "submit.after_store",
     "marketplace.submit.after_commit",
 )

@@ -87,7 +87,7 @@ def _submission(answer: Any = None, **more: Any) -> dict[str, Any]:
 
 
 def _agreed(frame: Client, hit: Hit, key: PageKey | None = None) -> None:
-    assert _call(frame, hit, "consent", {"version": 1}, key=key).status_code == 200
+    assert _call(frame, hit, "consent", {"version": 1, "country": "US"}, key=key).status_code == 200
 
 
 def test_a_get_writes_nothing_sets_no_cookie_and_may_be_framed(frame: Client, hit: Hit) -> None:

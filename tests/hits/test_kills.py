@@ -16,14 +16,17 @@ import pytest
 from django.conf import settings
 
 from hits.domain.crashpoints import EXIT_STATUS
-from hits.domain.states import CallState, HitState, Match, Verdict
+from hits.domain.pool import Pool
+from hits.domain.states import CallState, HitState, Match, Verdict, WorkerAction
 from hits.marketplace.models import HIT, BonusPayment
 from hits.marketplace.models import Assignment as Slot
-from hits.models import Assignment, Hit, Image, Project, Submission
+from hits.marketplace.models import Qualification as MarketQualification
+from hits.models import Assignment, Hit, Image, Project, Submission, Worker, WorkerCall
 from hits.mturk.boto import marketplace
 from hits.mturk.environments import resolve
 from hits.payments import ledger
 from hits.services import review
+from hits.services.qualifications import decide_about
 from hits.services.submit import issue_token
 from tests.support import children, market
 from tests.support.answers import observations
@@ -42,6 +45,13 @@ print(publish_batch(batch=Batch.objects.get(), marketplace=marketplace()))
 SETTLE = """
 from hits.mturk.boto import marketplace
 from hits.services.review import settle_outstanding
+print(settle_outstanding(marketplace=marketplace()))
+"""
+
+
+QUALIFY = """
+from hits.mturk.boto import marketplace
+from hits.services.qualifications import settle_outstanding
 print(settle_outstanding(marketplace=marketplace()))
 """
 
@@ -124,6 +134,28 @@ def test_killed_while_paying_everything_is_paid_once(
     assert marketplace().balance().available_cents == 10_000 - sums.spent
 
 
+@pytest.mark.parametrize("point", ["qualify.after_intent", "qualify.after_call"])
+def test_killed_while_granting_the_worker_holds_it_once(
+    project: Project, make_image: MakeImage, endpoint: dict[str, str], point: str
+) -> None:
+    market.fund()
+    published(project, [make_image(1)])
+    here = marketplace().environment.name
+    worker = Worker.objects.create(environment=here, worker_id=market.market_worker().worker_id)
+    decision = decide_about(
+        project=project, worker=worker, action=WorkerAction.GRANT, pool=Pool.TRAINED, reason="Ready.", by=None
+    )
+    killed = children.run(QUALIFY, DEERSTALKER_CRASH_AT=point, **endpoint)
+    assert killed.returncode == EXIT_STATUS, killed.stderr
+    assert WorkerCall.objects.get(decision=decision).state == CallState.INTENT
+    made = point == "qualify.after_call"
+    assert [row.value for row in MarketQualification.objects.all()] == [1] * made
+    again = children.run(QUALIFY, **endpoint)
+    assert (again.returncode, again.stdout.strip()) == (0, "1"), again.stderr
+    assert WorkerCall.objects.get(decision=decision).state == CallState.DONE
+    assert [row.value for row in MarketQualification.objects.all()] == [1]
+
+
 def _post_json(url: str, token: str, body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
     request = urllib.request.Request(
         url,
@@ -151,7 +183,7 @@ def test_killed_after_storing_over_http_the_answer_stands_and_the_retry_gets_its
     body = {"client_uuid": str(uuid.uuid4()), "answer": observations(), "active_seconds": 60.0}
     with children.server(port := children.free_port(), DEERSTALKER_CRASH_AT="submit.after_store"):
         api = f"http://127.0.0.1:{port}/hit/api"
-        _post_json(f"{api}/consent", token, {"version": 1})
+        _post_json(f"{api}/consent", token, {"version": 1, "country": "US"})
         with pytest.raises((urllib.error.URLError, ConnectionError)):
             _post_json(f"{api}/submission", token, body)
     stored = Submission.objects.get()
@@ -179,7 +211,7 @@ STORE = """
 import json, os, uuid
 from hits.services import submit
 key = submit.PageKey(*json.loads(os.environ["KEY"]))
-submit.agree(key=key, version=1)
+submit.agree(key=key, version=1, country="US")
 row, new = submit.store_submission(
     key=key, client_uuid=uuid.UUID(os.environ["UUID"]), answer=json.loads(os.environ["ANSWER"]), active_seconds=60.0
 )

@@ -2,8 +2,8 @@ import { words } from './words.js';
 
 /**
  * Shows the consent panel until it is agreed to; the task stays hidden meanwhile.
- * @param {{consent: {version: number}|null}} config
- * @param {{consent: (version: number) => Promise<any>}} api
+ * @param {{consent: {version: number, ask_country: boolean}|null}} config
+ * @param {{consent: (agreement: {version: number, country?: string, about_me?: object}) => Promise<any>}} api
  * @param {{panel: HTMLElement|null, task: HTMLElement}} parts
  * @returns {Promise<void>} resolves when the task may begin
  */
@@ -16,24 +16,50 @@ export function consentGate(config, api, { panel, task }) {
   panel.hidden = false;
   task.hidden = true;
   const button = panel.querySelector('[data-agree]');
-  const error = panel.querySelector('[data-error]');
   button.disabled = false; // a press before the script was ready would have been lost
   return new Promise((resolve) => {
-    button.addEventListener('click', async () => {
+    panel.querySelector('form').addEventListener('submit', async (e) => {
+      e.preventDefault();
       if (button.getAttribute('aria-disabled') === 'true') return;
-      button.setAttribute('aria-disabled', 'true');
-      error.hidden = true;
-      try {
-        await api.consent(config.consent.version);
-        panel.hidden = true;
-        task.hidden = false;
-        resolve();
-      } catch (failure) {
-        error.textContent = failure.passing ? words.consentFailed : failure.message;
-        error.hidden = false;
-      } finally {
-        button.removeAttribute('aria-disabled');
-      }
+      const trouble = await agree(config.consent, api, panel, button);
+      if (trouble) return;
+      panel.hidden = true;
+      task.hidden = false;
+      resolve();
     });
   });
+}
+
+/** @returns {Promise<boolean>} whether something is in the way; then it is said on the panel */
+async function agree(consent, api, panel, button) {
+  const country = panel.querySelector('#country');
+  if (country && !country.value) return say(panel, words.countryMissing, country);
+  button.setAttribute('aria-disabled', 'true');
+  say(panel, '', country);
+  try {
+    await api.consent({ version: consent.version, ...answers(panel, country) });
+    return false;
+  } catch (failure) {
+    return say(panel, failure.passing ? words.consentFailed : failure.message);
+  } finally {
+    button.removeAttribute('aria-disabled');
+  }
+}
+
+function answers(panel, country) {
+  if (!country) return {};
+  const chosen = [...panel.querySelectorAll('[data-about-me]')].filter((field) => field.value);
+  return { country: country.value, about_me: Object.fromEntries(chosen.map((field) => [field.name, field.value])) };
+}
+
+function say(panel, text, field = null) {
+  const error = panel.querySelector('[data-error]');
+  error.textContent = text;
+  error.hidden = !text;
+  if (field && text) {
+    field.setAttribute('aria-invalid', 'true');
+    field.setAttribute('aria-describedby', error.id);
+    field.focus();
+  } else field?.removeAttribute('aria-invalid');
+  return Boolean(text);
 }

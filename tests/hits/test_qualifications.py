@@ -1,0 +1,252 @@
+"""Decisions about workers: written first, carried out in order, asked again when a page is opened."""
+
+import uuid
+from collections.abc import Callable
+from datetime import timedelta
+
+import pytest
+from django.contrib.auth.models import User
+from django.utils import timezone
+
+from hits.domain.pool import Pool
+from hits.domain.qualifications import Comparator
+from hits.domain.states import CallState, WorkerAction
+from hits.marketplace.errors import Refused as MarketRefused
+from hits.marketplace.models import Worker as MarketWorker
+from hits.models import Batch, Hit, Image, Project, Submission, Worker, WorkerCall, WorkerDecision
+from hits.models.base import AppendOnlyError
+from hits.mturk.boto import marketplace
+from hits.mturk.port import Failure, MarketplaceError
+from hits.selectors.eligibility import held_by, holders, why_not
+from hits.services import collect, submit
+from hits.services.errors import Refused
+from hits.services.launch import Access, Condition, PlannedUnit, Terms, launch_batch
+from hits.services.publish import publish_batch
+from hits.services.qualifications import decide_about, settle, settle_outstanding
+from hits.services.submit import NotEligible
+from tests.support.answers import observations
+from tests.support.loop import page_key
+from tests.support.market import accept, fund, hand_over, market_worker, work
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def launched(project: Project, make_image: Callable[..., Image]) -> Callable[..., Batch]:
+    """Return a maker of published batches with the access given."""
+    fund()
+
+    def launch(*conditions: Condition, photos: int = 2, **access: int) -> Batch:
+        images = [make_image(seed) for seed in range(photos)]
+        batch, _ = launch_batch(
+            project=project,
+            kind_name="sherlock_observation",
+            name="A batch",
+            units=[PlannedUnit(f"u{image.pk}", {"image": image.pk}) for image in images],
+            by=None,
+            terms=Terms(assignments_per_hit=2, access=Access(conditions=conditions, **access)),
+        )
+        publish_batch(batch=batch, marketplace=marketplace())
+        batch.refresh_from_db()
+        return batch
+
+    return launch
+
+
+def _ours(worker: MarketWorker) -> Worker:
+    return Worker.objects.get_or_create(environment="local", worker_id=worker.worker_id)[0]
+
+
+def _decide(
+    project: Project, worker: Worker, action: WorkerAction, pool: Pool | None = None
+) -> WorkerDecision:
+    decision = decide_about(
+        project=project, worker=worker, action=action, pool=pool, reason="Nine of nine.", by=None
+    )
+    assert settle(decision=decision, marketplace=marketplace())
+    return decision
+
+
+def _held_there(pool: Pool) -> set[str]:
+    port = marketplace()
+    type_id = port.find_qualification_type(f"street-scenes: {pool.value}")
+    assert type_id is not None
+    return {worker_id for worker_id, _ in port.holders(type_id)}
+
+
+def test_a_grant_opens_a_batch_here_and_on_the_marketplace(
+    project: Project, launched: Callable[..., Batch]
+) -> None:
+    batch = launched(Condition(Pool.TRAINED, Comparator.EXISTS))
+    hit = Hit.objects.filter(unit__batch=batch).first()
+    assert hit is not None
+    worker = market_worker()
+    with pytest.raises(MarketRefused, match="trained"):
+        accept(hit, worker)
+    assert why_not(_ours(worker), batch) == [
+        "This task needs 'street-scenes: trained'. Granted after this project's training task, "
+        "when a trainer says that you are ready."
+    ]
+    _decide(project, _ours(worker), WorkerAction.GRANT, Pool.TRAINED)
+    assert why_not(_ours(worker), batch) == []
+    assert holders(project, Pool.TRAINED) == {_ours(worker).pk}
+    assert _held_there(Pool.TRAINED) == {worker.worker_id}
+    assert work(hit, worker).attempt.worker == _ours(worker)
+
+
+def test_the_soft_block_needs_no_word_at_launch_and_lets_work_in_hand_finish(
+    project: Project, launched: Callable[..., Batch]
+) -> None:
+    first, second = Hit.objects.filter(unit__batch=launched()).order_by("pk")
+    worker = market_worker()
+    task = accept(first, worker)
+    key = page_key(first, task.slot.assignment_id, worker.worker_id)
+    submit.agree(key=key, version=1, country="US")
+    _decide(project, _ours(worker), WorkerAction.GRANT, Pool.EXCLUDED)
+    stored, _ = submit.store_submission(
+        key=key, client_uuid=uuid.uuid4(), answer=observations(), active_seconds=9.0
+    )
+    hand_over(task, stored)
+    with pytest.raises(MarketRefused):
+        accept(second, worker)
+    with pytest.raises(NotEligible, match=r"no new tasks of this project since .*Nine of nine"):
+        submit.open_attempt(page_key(second, "ASOMETHING", worker.worker_id))
+    _decide(project, _ours(worker), WorkerAction.REVOKE, Pool.EXCLUDED)
+    assert why_not(_ours(worker), second.unit.batch) == []
+    accept(second, worker)
+
+
+def test_a_hard_block_refuses_with_its_reason_until_it_is_lifted(
+    project: Project, launched: Callable[..., Batch]
+) -> None:
+    hit = Hit.objects.filter(unit__batch=launched()).first()
+    assert hit is not None
+    worker = market_worker()
+    _decide(project, _ours(worker), WorkerAction.BLOCK)
+    assert why_not(_ours(worker), hit.unit.batch) == [
+        "You are blocked from this project's tasks: Nine of nine."
+    ]
+    with pytest.raises(MarketRefused):
+        accept(hit, worker)
+    assert [block.worker_id for block in marketplace().list_blocks()] == [worker.worker_id]
+    _decide(project, _ours(worker), WorkerAction.UNBLOCK)
+    accept(hit, worker)
+
+
+def test_one_submission_each_is_held_even_when_two_tasks_were_accepted(
+    launched: Callable[..., Batch],
+) -> None:
+    first, second = Hit.objects.filter(unit__batch=launched(worker_limit=1)).order_by("pk")
+    worker = market_worker()
+    both = [accept(hit, worker) for hit in (first, second)]
+    keys = [page_key(task.hit, task.slot.assignment_id, worker.worker_id) for task in both]
+    for key in keys:
+        submit.agree(key=key, version=1, country="US")
+    answer = {"answer": observations(), "active_seconds": 9.0}
+    submit.store_submission(key=keys[0], client_uuid=uuid.uuid4(), **answer)
+    submit.store_submission(key=keys[0], client_uuid=uuid.uuid4(), **answer)  # the same task once more
+    with pytest.raises(NotEligible, match="as many of these as one worker may"):
+        submit.store_submission(key=keys[1], client_uuid=uuid.uuid4(), **answer)
+    assert Submission.objects.values("attempt").distinct().count() == 1
+    assert "This can be done once, and you have handed yours in." in why_not(_ours(worker), first.unit.batch)
+
+
+def test_a_country_that_is_not_on_the_list_is_refused_once_it_is_known(
+    launched: Callable[..., Batch],
+) -> None:
+    batch = launched(Condition(None, Comparator.IN, ("US", "CA")))
+    hit = Hit.objects.filter(unit__batch=batch).first()
+    assert hit is not None
+    worker = market_worker()  # the marketplace believes what was declared there
+    task = accept(hit, worker)
+    key = page_key(hit, task.slot.assignment_id, worker.worker_id)
+    with pytest.raises(NotEligible, match="open in United States and Canada"):
+        submit.agree(key=key, version=1, country="FR")
+    with pytest.raises(NotEligible, match="open in United States and Canada"):
+        submit.store_submission(key=key, client_uuid=uuid.uuid4(), answer=observations(), active_seconds=1.0)
+    submit.agree(key=key, version=1, country="ca")
+    assert held_by(_ours(worker), batch.project).country == "CA"
+
+
+@pytest.mark.parametrize("bad", ["XX", "USA", "1"])
+def test_a_country_is_one_of_the_list(launched: Callable[..., Batch], bad: str) -> None:
+    hit = Hit.objects.filter(unit__batch=launched()).first()
+    assert hit is not None
+    with pytest.raises(Refused, match="country"):
+        submit.agree(key=page_key(hit, "ASOMETHING", "AWORKER"), version=1, country=bad)
+
+
+def test_of_two_decisions_the_later_one_stands_in_whatever_order_they_are_settled(
+    project: Project, launched: Callable[..., Batch]
+) -> None:
+    launched()
+    worker = _ours(market_worker())
+    facts = {"project": project, "worker": worker, "pool": Pool.EXCLUDED, "reason": "A reason", "by": None}
+    grant = decide_about(action=WorkerAction.GRANT, **facts)
+    revoke = decide_about(action=WorkerAction.REVOKE, **facts)
+    assert settle(decision=revoke, marketplace=marketplace())
+    assert settle(decision=grant, marketplace=marketplace())  # overtaken: nothing is sent
+    assert _held_there(Pool.EXCLUDED) == set()
+    assert WorkerCall.objects.get(decision=grant).error
+
+
+def test_a_later_decision_waits_for_an_earlier_call_that_may_still_arrive(
+    project: Project, launched: Callable[..., Batch]
+) -> None:
+    launched()
+    worker = _ours(market_worker())
+    facts = {"project": project, "worker": worker, "pool": Pool.EXCLUDED, "reason": "A reason", "by": None}
+    grant = decide_about(action=WorkerAction.GRANT, **facts)
+    revoke = decide_about(action=WorkerAction.REVOKE, **facts)
+    WorkerCall.objects.filter(decision=grant).update(state=CallState.INTENT, attempt_at=timezone.now())
+    assert not settle(decision=revoke, marketplace=marketplace())
+    WorkerCall.objects.filter(decision=grant).update(attempt_at=timezone.now() - timedelta(minutes=3))
+    assert settle_outstanding(marketplace=marketplace()) == 2
+    assert _held_there(Pool.EXCLUDED) == set()
+
+
+def test_a_lost_reply_is_repeated_and_a_refusal_is_kept(
+    project: Project, launched: Callable[..., Batch], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    launched()
+    worker = _ours(market_worker())
+    port = marketplace()
+    decision = decide_about(
+        project=project, worker=worker, action=WorkerAction.GRANT, pool=Pool.EXCLUDED, reason="Why", by=None
+    )
+    failures = [Failure.UNREACHABLE, Failure.REFUSED]
+
+    def fail(*arguments: object) -> None:
+        raise MarketplaceError(failures.pop(0), "no such luck")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(type(port), "grant", fail)
+        assert settle_outstanding(marketplace=port) == 0
+        assert WorkerCall.objects.get(decision=decision).state == CallState.INTENT
+        assert settle_outstanding(marketplace=port) == 0
+    call = WorkerCall.objects.get(decision=decision)
+    assert (call.state, call.error) == (CallState.REFUSED, "no such luck")
+
+
+def test_a_decision_needs_a_reason_and_is_never_rewritten(project: Project, admin: User) -> None:
+    worker = Worker.objects.create(environment="local", worker_id="AWORKER")
+    facts = {"project": project, "worker": worker, "by": admin}
+    with pytest.raises(Refused, match="reason: say why"):
+        decide_about(action=WorkerAction.GRANT, pool=Pool.TRAINED, reason="  ", **facts)
+    with pytest.raises(Refused, match="qualification"):
+        decide_about(action=WorkerAction.GRANT, reason="Why", **facts)
+    decision = decide_about(action=WorkerAction.GRANT, pool=Pool.TRAINED, reason="Why", **facts)
+    decision.reason = "Another"
+    with pytest.raises(AppendOnlyError):
+        decision.save()
+    assert project.events.filter(action="worker.grant", subject=str(worker.pk)).count() == 1
+
+
+def test_what_was_launched_before_conditions_existed_is_synced_as_ever(
+    launched: Callable[..., Batch],
+) -> None:
+    batch = launched()
+    hit = Hit.objects.filter(unit__batch=batch).first()
+    assert hit is not None
+    work(hit, market_worker())
+    assert collect.sync_batch(batch=batch, marketplace=marketplace()).matched == 1
