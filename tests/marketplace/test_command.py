@@ -9,7 +9,7 @@ from django.conf import settings as django_settings
 from django.core.management import CommandError, call_command
 
 from hits.domain.access_keys import derive_secret
-from hits.marketplace.models import AccessKey, Requester
+from hits.marketplace.models import AccessKey, Requester, Worker
 from hits.marketplace.services.accounts import KeyPair
 from tests.marketplace.support import Market
 
@@ -65,3 +65,21 @@ def test_platform_account_exists_after_migration(transactional_db: None, near_ma
         key.requester, key.access_key_id, derive_secret(django_settings.MTURK_KEYS_SECRET, key.access_key_id)
     )
     assert near_market.client(pair).get_account_balance()["AvailableBalance"] == "0.00"
+
+
+def make_worker(*args: str) -> dict[str, Any]:
+    """Run create_worker and read its JSON."""
+    out = StringIO()
+    call_command("create_worker", *args, "--json", stdout=out)
+    return dict(json.loads(out.getvalue()))
+
+
+def test_a_worker_declares_the_country_themselves_unless_it_is_given(transactional_db: None) -> None:
+    assert make_worker("walter")["country"] == ""
+    assert make_worker("wilma", "--country", "de")["country"] == "DE"
+    kept = dict(Worker.objects.values_list("user__username", "country"))
+    assert kept == {"walter": "", "wilma": "DE"}
+    with pytest.raises(CommandError, match="country") as failure:
+        make_worker("willy", "--country", "XX")
+    assert failure.value.returncode == 2
+    assert Worker.objects.count() == 2

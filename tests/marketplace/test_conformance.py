@@ -99,7 +99,7 @@ def test_error_envelope(mturk: Any) -> None:
         ({"Question": ""}, "MissingParameter"),
         (
             {"QualificationRequirements": [{"QualificationTypeId": "A", "Comparator": "Exists"}]},
-            "NotImplemented",
+            "QualificationTypeDoesNotExist",
         ),
         ({"HITLayoutId": "L1"}, "NotImplemented"),
     ],
@@ -253,9 +253,9 @@ def test_review_status_moves_both_ways(near: Any, worker: Worker) -> None:
 
 def test_known_but_unserved_operations_refuse_by_name(mturk: Any) -> None:
     with pytest.raises(ClientError) as failure:
-        mturk.list_qualification_types(MustBeRequestable=False)
+        mturk.list_qualification_requests()
     assert code_of(failure)[1] == "NotImplemented"
-    assert "ListQualificationTypes" in failure.value.response["Error"]["Message"]
+    assert "ListQualificationRequests" in failure.value.response["Error"]["Message"]
 
 
 def test_annotation_comes_back_as_sent(near: Any) -> None:

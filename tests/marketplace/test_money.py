@@ -7,7 +7,7 @@ from botocore.exceptions import ClientError
 from django.db import DatabaseError, IntegrityError, connection, transaction
 from django.db.models import Sum
 
-from hits.marketplace.models import Clock, LedgerEntry, LedgerIsAppendOnly, Requester, Worker
+from hits.marketplace.models import AppendOnlyError, Clock, LedgerEntry, Requester, Worker
 from hits.marketplace.selectors.accounts import unbalanced_requesters
 from hits.marketplace.selectors.worker import earnings
 from hits.marketplace.services import accounts, ledger
@@ -102,7 +102,7 @@ def test_python_refuses_to_change_the_ledger(near: Any) -> None:
         lambda: LedgerEntry.objects.update(note="x"),
         lambda: LedgerEntry.objects.bulk_update([entry], ["note"]),
     ):
-        with pytest.raises(LedgerIsAppendOnly):
+        with pytest.raises(AppendOnlyError):
             act()
 
 

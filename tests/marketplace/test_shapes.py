@@ -62,6 +62,10 @@ def test_the_model_and_what_is_served() -> None:
         "CreateHITWithHITType", "DeleteHIT", "GetAccountBalance", "GetAssignment", "GetHIT",
         "ListAssignmentsForHIT", "ListBonusPayments", "ListHITs", "ListReviewableHITs", "RejectAssignment",
         "SendBonus", "UpdateExpirationForHIT", "UpdateHITReviewStatus",
+        "AssociateQualificationWithWorker", "CreateQualificationType", "CreateWorkerBlock",
+        "DeleteWorkerBlock", "DisassociateQualificationFromWorker", "GetQualificationScore",
+        "GetQualificationType", "ListQualificationTypes", "ListWorkerBlocks",
+        "ListWorkersWithQualificationType", "UpdateQualificationType",
     }  # fmt: skip
 
 

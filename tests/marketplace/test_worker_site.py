@@ -124,7 +124,15 @@ def test_time_over_page(near: Any, worker: Worker, browser: Browser) -> None:
 
 
 @pytest.mark.parametrize(
-    "path", ["/work/", "/work/history", "/work/earnings", "/work/groups/G/preview", "/work/tasks/T"]
+    "path",
+    [
+        "/work/",
+        "/work/history",
+        "/work/earnings",
+        "/work/qualifications",
+        "/work/groups/G/preview",
+        "/work/tasks/T",
+    ],
 )
 class TestWhoMaySeeWorkerPages:
     def test_anonymous_is_sent_to_sign_in(self, transactional_db: None, path: str) -> None:
@@ -141,7 +149,9 @@ class TestWhoMaySeeWorkerPages:
         assert "not as a worker" in answer.content.decode()
 
 
-@pytest.mark.parametrize("path", ["/work/groups/{group}/accept", "/work/tasks/{slot}/return"])
+@pytest.mark.parametrize(
+    "path", ["/work/groups/{group}/accept", "/work/tasks/{slot}/return", "/work/country"]
+)
 def test_posts_need_a_worker_and_a_csrf_token(
     near: Any, worker: Worker, other: Worker, browser: Browser, path: str
 ) -> None:

@@ -7,6 +7,8 @@ from django.db import models
 
 from hits.marketplace.ids import new_worker_id
 
+from .append_only import AppendOnly
+
 
 class Requester(models.Model):
     """An account that publishes HITs. The two balances are the running sums of its ledger entries."""
@@ -48,6 +50,28 @@ class Worker(models.Model):
     )
     worker_id = models.CharField(max_length=64, unique=True, default=new_worker_id, editable=False)
     created_at = models.DateTimeField(auto_now_add=True)
+    country = models.CharField(max_length=2, blank=True)  # ISO 3166-1 alpha-2; blank until declared
+    country_declared_at = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=models.Q(country="", country_declared_at__isnull=True)
+                | (~models.Q(country="") & models.Q(country_declared_at__isnull=False)),
+                name="marketplace_country_has_its_time",
+            ),
+        ]
 
     def __str__(self) -> str:
         return f"worker {self.pk}"
+
+
+class CountryDeclaration(AppendOnly):
+    """What a worker declared, each time: the trail behind ``Worker.country``."""
+
+    worker = models.ForeignKey(Worker, on_delete=models.PROTECT, related_name="country_declarations")
+    country = models.CharField(max_length=2)
+    at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return f"{self.country} by worker {self.worker_id}"

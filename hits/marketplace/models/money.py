@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
-
 from django.db import models
 from django.db.models import F, Q
 
 from .accounts import Requester, Worker
+from .append_only import AppendOnly
 from .work import HIT, Assignment
 
 
@@ -44,26 +43,6 @@ class EntryKind(models.TextChoices):
     ADJUSTMENT = "adjustment", "Adjustment"
 
 
-class LedgerIsAppendOnly(TypeError):
-    """Something tried to change or delete a ledger entry. Write an adjustment instead."""
-
-
-class LedgerQuerySet(models.QuerySet["LedgerEntry"]):
-    """Reading and adding only."""
-
-    def update(self, **_kwargs: Any) -> NoReturn:
-        """Refuse."""
-        raise LedgerIsAppendOnly("Ledger entries are never changed.")
-
-    def delete(self) -> NoReturn:
-        """Refuse."""
-        raise LedgerIsAppendOnly("Ledger entries are never deleted.")
-
-    def bulk_update(self, *_args: Any, **_kwargs: Any) -> NoReturn:
-        """Refuse."""
-        raise LedgerIsAppendOnly("Ledger entries are never changed.")
-
-
 def _delta(available: Q, held: Q, worker: Q) -> Q:
     return available & held & worker
 
@@ -91,7 +70,7 @@ def _any_of(rules: tuple[Q, ...]) -> Q:
     return combined
 
 
-class LedgerEntry(models.Model):
+class LedgerEntry(AppendOnly):
     """One movement of money, in integer cents, as signed changes of three balances.
 
     ``available_cents`` and ``held_cents`` are the requester's, ``worker_cents`` is what the worker is owed.
@@ -108,8 +87,6 @@ class LedgerEntry(models.Model):
     worker_cents = models.BigIntegerField(default=0)
     note = models.CharField(max_length=200, blank=True)
     created_at = models.DateTimeField()
-
-    objects = LedgerQuerySet.as_manager()
 
     class Meta:
         constraints = [
@@ -131,13 +108,3 @@ class LedgerEntry(models.Model):
 
     def __str__(self) -> str:
         return f"{self.kind} {self.pk}"
-
-    def save(self, *args: Any, **kwargs: Any) -> None:
-        """Insert; refuse anything that would be an update."""
-        if self.pk is not None or not self._state.adding:
-            raise LedgerIsAppendOnly("Ledger entries are never changed.")
-        super().save(*args, **kwargs)
-
-    def delete(self, *_args: Any, **_kwargs: Any) -> NoReturn:
-        """Refuse."""
-        raise LedgerIsAppendOnly("Ledger entries are never deleted.")

@@ -8,7 +8,9 @@ from __future__ import annotations
 from django.db import models
 from django.db.models import F, Q
 
+from hits.domain.qualifications import Requirement
 from hits.marketplace.ids import new_entity_id
+from hits.marketplace.requirements import requirement_of
 
 from .accounts import Requester, Worker
 
@@ -35,6 +37,11 @@ class HITType(models.Model):
 
     def __str__(self) -> str:
         return self.title
+
+    @property
+    def requirements(self) -> tuple[Requirement, ...]:
+        """Who may take a HIT of this type, as plain conditions."""
+        return tuple(requirement_of(row) for row in self.qualification_requirements)
 
 
 class HIT(models.Model):

@@ -1,5 +1,27 @@
 """The API's operations, one small file a topic. Importing this package registers them all."""
 
-from . import account, assignments, bonuses, expiry, hits, listing, review
+from . import (
+    account,
+    assignments,
+    blocks,
+    bonuses,
+    expiry,
+    hits,
+    listing,
+    qualification_types,
+    qualifications,
+    review,
+)
 
-__all__ = ["account", "assignments", "bonuses", "expiry", "hits", "listing", "review"]
+__all__ = [
+    "account",
+    "assignments",
+    "blocks",
+    "bonuses",
+    "expiry",
+    "hits",
+    "listing",
+    "qualification_types",
+    "qualifications",
+    "review",
+]

@@ -17,6 +17,7 @@ from hits.marketplace.services.hits import HITParams, TypeParams
 from .lookup import find_hit, find_hit_type
 from .registry import Call, operation
 from .render import render_hits
+from .requirements import check_still_active, read_requirements
 from .rules import check_length, check_range
 
 YEAR = 31_536_000
@@ -43,7 +44,9 @@ def create_hit(call: Call, params: dict[str, Any]) -> dict[str, Any]:
 def create_hit_with_hit_type(call: Call, params: dict[str, Any]) -> dict[str, Any]:
     """Make a HIT of an existing type."""
     claimed = _claim(call, params)
-    return _create(call, params, find_hit_type(call, params["HITTypeId"]), claimed)
+    hit_type = find_hit_type(call, params["HITTypeId"])
+    check_still_active(call, hit_type.qualification_requirements)
+    return _create(call, params, hit_type, claimed)
 
 
 @operation("CreateAdditionalAssignmentsForHIT")
@@ -94,8 +97,8 @@ def _hit_type(call: Call, params: dict[str, Any]) -> HITType:
     check_range("AssignmentDurationInSeconds", params["AssignmentDurationInSeconds"], 30, YEAR)
     approval = params.get("AutoApprovalDelayInSeconds", MONTH)
     check_range("AutoApprovalDelayInSeconds", approval, 0, MONTH)
-    if params.get("QualificationRequirements"):
-        raise not_served("QualificationRequirements")
+    requirements = read_requirements(call, params.get("QualificationRequirements", []))
+    check_still_active(call, requirements)
     return hit_services.register_hit_type(
         requester=call.requester,
         params=TypeParams(
@@ -105,6 +108,7 @@ def _hit_type(call: Call, params: dict[str, Any]) -> HITType:
             reward_cents=_reward(params["Reward"]),
             assignment_seconds=params["AssignmentDurationInSeconds"],
             auto_approval_seconds=approval,
+            qualification_requirements=requirements,
         ),
         now=call.now,
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hits.marketplace.errors import ApiError, missing
-from hits.marketplace.models import HIT, Assignment, HITType, SlotState
+from hits.marketplace.models import HIT, Assignment, HITType, QualificationType, SlotState, Worker
 from hits.marketplace.selectors.lifecycle import HITStatus, SlotCounts, count_slots, status_of
 from hits.marketplace.services import lifecycle
 
@@ -31,6 +31,25 @@ def find_hit_type(call: Call, hit_type_id: str) -> HITType:
     if hit_type is None:
         raise missing("HITType", hit_type_id)
     return hit_type
+
+
+def find_qualification_type(call: Call, type_id: str) -> QualificationType:
+    """Return a qualification type of the caller. Raises QualificationTypeDoesNotExist."""
+    kind = QualificationType.objects.filter(requester=call.requester, type_id=type_id).first()
+    if kind is None:
+        raise missing("QualificationType", type_id)
+    return kind
+
+
+def find_worker(worker_id: str) -> Worker:
+    """Return a worker by the pseudonym that requesters know. Raises WorkerDoesNotExist.
+
+    Anybody may be named whose pseudonym the caller has: a task page learns it from a preview already.
+    """
+    worker = Worker.objects.filter(worker_id=worker_id).first()
+    if worker is None:
+        raise missing("Worker", worker_id)
+    return worker
 
 
 def find_submission(call: Call, assignment_id: str) -> Assignment:

@@ -8,7 +8,7 @@ from typing import Any
 
 from hits.domain.money import format_usd
 from hits.marketplace.clock import epoch_seconds
-from hits.marketplace.models import HIT, Assignment, BonusPayment, SlotState
+from hits.marketplace.models import HIT, Assignment, BonusPayment, Qualification, QualificationType, SlotState
 from hits.marketplace.selectors.lifecycle import SlotCounts, count_slots, status_of
 
 API_STATUS = {
@@ -77,6 +77,31 @@ def render_bonus(bonus: BonusPayment) -> dict[str, Any]:
         "AssignmentId": bonus.assignment.assignment_id,
         "Reason": bonus.reason,
         "GrantTime": epoch_seconds(bonus.granted_at),
+    }
+
+
+def render_qualification_type(kind: QualificationType) -> dict[str, Any]:
+    """Return a qualification type in the shape of the API."""
+    return {
+        "QualificationTypeId": kind.type_id,
+        "CreationTime": epoch_seconds(kind.created_at),
+        "Name": kind.name,
+        "Description": kind.description,
+        "Keywords": kind.keywords or None,
+        "QualificationTypeStatus": kind.status,
+        "IsRequestable": kind.is_requestable,
+        "AutoGranted": False,
+    }
+
+
+def render_qualification(row: Qualification) -> dict[str, Any]:
+    """Return what a worker holds in the shape of the API (type and worker loaded)."""
+    return {
+        "QualificationTypeId": row.qualification_type.type_id,
+        "WorkerId": row.worker.worker_id,
+        "GrantTime": epoch_seconds(row.granted_at),
+        "IntegerValue": row.value,
+        "Status": row.status,
     }
 
 

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from statistics import median
 
-from django.db.models import Count, Exists, OuterRef, Q, QuerySet
+from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Window
+from django.db.models.functions import RowNumber
 
 from hits.marketplace.models import HIT, Assignment, HITType, SlotState, Worker
+
+from .standing import Closure, closures, standing_of
 
 RECENT = 25
 ENOUGH_TO_TELL = 3
@@ -17,11 +22,20 @@ HOUR = 3600
 
 @dataclass(frozen=True)
 class Group:
-    """HITs of one type as a worker sees them. Seconds and cents; None where too little is known."""
+    """HITs of one type as a worker sees them. Seconds and cents; None where too little is known.
+
+    ``closure`` says why the worker cannot take them; None means that they can.
+    """
 
     hit_type: HITType
     tasks_left: int
     usual_seconds: int | None
+    closure: Closure | None = None
+
+    @property
+    def bars_preview(self) -> bool:
+        """True when the worker may not look at a task of this group either."""
+        return self.closure is not None and self.closure.bars_preview
 
     @property
     def cents_per_hour(self) -> int | None:
@@ -43,19 +57,31 @@ def open_hits(worker: Worker, now: datetime) -> QuerySet[HIT]:
     )
 
 
-def open_groups(worker: Worker, now: datetime) -> list[Group]:
-    """Return the groups with work for this worker, best paid first."""
-    open_now = open_hits(worker, now).order_by()
-    counted = open_now.values_list("hit_type_id").annotate(n=Count("pk")).values_list("hit_type_id", "n")
+def listed_groups(worker: Worker, now: datetime) -> tuple[list[Group], list[Group]]:
+    """Return the groups with work that this worker can take and those closed to them, best paid first.
+
+    A group which an unmet condition keeps from being discovered is in neither.
+    """
+    on_offer = open_hits(worker, now).order_by()
+    counted = on_offer.values_list("hit_type_id").annotate(n=Count("pk")).values_list("hit_type_id", "n")
     left: dict[int, int] = dict(counted)
-    types = HITType.objects.filter(pk__in=left).select_related("requester").order_by("-reward_cents", "pk")
-    return [Group(kind, left[kind.pk], usual_seconds(kind)) for kind in types]
+    types = list(
+        HITType.objects.filter(pk__in=left).select_related("requester").order_by("-reward_cents", "pk")
+    )
+    closed = closures(standing_of(worker, now), types)
+    usual = usual_seconds(types)
+    groups = [Group(kind, left[kind.pk], usual.get(kind.pk), closed.get(kind.pk)) for kind in types]
+    return (
+        [group for group in groups if group.closure is None],
+        [group for group in groups if group.closure is not None and not group.closure.is_hidden],
+    )
 
 
 def group_for(worker: Worker, hit_type: HITType, now: datetime) -> Group:
-    """Return one group, also when nothing is left in it."""
+    """Return one group, also when nothing is left in it or it is closed to the worker."""
     left = open_hits(worker, now).filter(hit_type=hit_type).count()
-    return Group(hit_type, left, usual_seconds(hit_type))
+    closure = closures(standing_of(worker, now), [hit_type]).get(hit_type.pk)
+    return Group(hit_type, left, usual_seconds([hit_type]).get(hit_type.pk), closure)
 
 
 def preview_hit(worker: Worker, hit_type: HITType, now: datetime) -> HIT | None:
@@ -63,14 +89,22 @@ def preview_hit(worker: Worker, hit_type: HITType, now: datetime) -> HIT | None:
     return open_hits(worker, now).filter(hit_type=hit_type).order_by("pk").first()
 
 
-def usual_seconds(hit_type: HITType) -> int | None:
-    """Return the median time from accept to submit of the latest 25 submissions; None below three."""
-    times = (
-        Assignment.objects.filter(hit__hit_type=hit_type, submitted_at__isnull=False)
-        .order_by("-submitted_at")
-        .values_list("accepted_at", "submitted_at")[:RECENT]
+def usual_seconds(hit_types: Iterable[HITType]) -> dict[int, int]:
+    """Return by pk the median time from accept to submit of each type's latest 25; none below three."""
+    newest = Window(RowNumber(), partition_by=F("hit__hit_type"), order_by=F("submitted_at").desc())
+    rows = (
+        Assignment.objects.filter(
+            hit__hit_type__in=[kind.pk for kind in hit_types],
+            submitted_at__isnull=False,
+            accepted_at__isnull=False,
+        )
+        .annotate(rank=newest)
+        .filter(rank__lte=RECENT)
+        .select_related("hit")
+        .only("accepted_at", "submitted_at", "hit__hit_type_id")
     )
-    spent = [
-        (submitted - accepted).total_seconds() for accepted, submitted in times if accepted and submitted
-    ]
-    return round(median(spent)) if len(spent) >= ENOUGH_TO_TELL else None
+    spent: dict[int, list[float]] = defaultdict(list)
+    for slot in rows:
+        if slot.accepted_at and slot.submitted_at:
+            spent[slot.hit.hit_type_id].append((slot.submitted_at - slot.accepted_at).total_seconds())
+    return {pk: round(median(times)) for pk, times in spent.items() if len(times) >= ENOUGH_TO_TELL}

@@ -14,7 +14,7 @@ from hits.domain.money import format_dollars
 from hits.marketplace.errors import Refused
 from hits.marketplace.models import AccessKey, Clock, Requester, Worker
 
-from . import ledger
+from . import countries, ledger
 
 PLATFORM_NAME = "Deerstalker"
 ANNOTATOR_GROUP = "annotator"
@@ -78,13 +78,20 @@ def deposit(*, requester: Requester, cents: int, note: str = "") -> None:
 
 
 @transaction.atomic
-def create_worker_account(*, username: str, password: str) -> Worker:
-    """Make a user in group annotator and link a marketplace worker to it. Raises Refused for a taken name."""
+def create_worker_account(*, username: str, password: str, country: str = "US") -> Worker:
+    """Make a user in group annotator and link a marketplace worker to it.
+
+    ``country`` is declared for them; with "" they do it themselves before the first task. Raises Refused
+    for a taken name or a code that is no country.
+    """
     users = get_user_model()
     if users.objects.filter(username=username).exists():
         raise Refused(f"There is already an account named {username!r}.")
     user = users.objects.create_user(username=username, password=password)
-    return link_worker(user=user)
+    worker = link_worker(user=user)
+    if country:
+        countries.declare_country(worker=worker, country=country, now=Clock.now())
+    return worker
 
 
 @transaction.atomic

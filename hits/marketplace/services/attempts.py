@@ -15,12 +15,17 @@ from django.db.models import Exists, OuterRef, QuerySet
 from hits.domain.answer_xml import AnswerError, build_answer
 from hits.marketplace.errors import Refused
 from hits.marketplace.models import HIT, Assignment, Attempt, HITType, Outcome, SlotState, Worker
+from hits.marketplace.selectors.standing import closures, standing_of
 
 from . import lifecycle
 
 CANDIDATES = 20
 MAX_ANSWER_BYTES = 262_144
 NOT_PENDING = "There was a problem submitting your results: this task is not yours to submit any more."
+
+
+class CountryNeeded(Refused):
+    """The worker has declared no country yet: the page offers the form."""
 
 
 @dataclass(frozen=True)
@@ -41,23 +46,26 @@ def attempt_secret(attempt: Attempt) -> str:
 def accept_from_group(*, worker: Worker, hit_type: HITType, now: datetime) -> Assignment:
     """Take a free task of a group, or return the one this worker already has open there.
 
-    Raises Refused when nothing is left.
+    Raises CountryNeeded before a country is declared, Refused when the group is closed to this worker or
+    nothing is left in it.
     """
     # PostgreSQL: one accept at a time per worker, so that a double click takes one task. (SQLite: always so.)
-    Worker.objects.select_for_update().get(pk=worker.pk)
+    present = Worker.objects.select_for_update().get(pk=worker.pk)
     lifecycle.sweep_hit_type(hit_type_pk=hit_type.pk, now=now)
     mine = Assignment.objects.filter(worker=worker, hit__hit_type=hit_type, state=SlotState.PENDING).first()
     if mine is not None:
         return mine
+    _check_admitted(present, hit_type, now)
     free = Assignment.objects.filter(hit__hit_type=hit_type).order_by("hit_id", "pk")
     return _take_one(worker, free, now)
 
 
 @transaction.atomic
 def accept_hit(*, worker: Worker, hit: HIT, now: datetime) -> Assignment:
-    """Take a slot of this very HIT. Raises Refused."""
-    Worker.objects.select_for_update().get(pk=worker.pk)
+    """Take a slot of this very HIT. Raises CountryNeeded, Refused."""
+    present = Worker.objects.select_for_update().get(pk=worker.pk)
     lifecycle.sweep_hits(hit_pks=[hit.pk], now=now)
+    _check_admitted(present, hit.hit_type, now)
     return _take_one(worker, Assignment.objects.filter(hit=hit).order_by("pk"), now)
 
 
@@ -102,6 +110,15 @@ def submit_signed_in(
     if attempt is None:
         raise Refused(NOT_PENDING)
     return _hand_in(attempt, fields, now)
+
+
+def _check_admitted(worker: Worker, hit_type: HITType, now: datetime) -> None:
+    """Refuse a worker to whom the group is closed, by the rows as the accepting transaction sees them."""
+    if not worker.country:
+        raise CountryNeeded("Say which country you work from before you take your first task.")
+    closure = closures(standing_of(worker, now), [hit_type]).get(hit_type.pk)
+    if closure is not None:
+        raise Refused(f"“{hit_type.title}” is closed to you. {closure.sentence}")
 
 
 def _attempts() -> QuerySet[Attempt]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from django import template
+from decimal import Decimal
 
-from hits.domain.money import format_dollars, format_usd
+from django import template
+from django.utils.formats import number_format
+from django.utils.translation import gettext
 
 register = template.Library()
 MINUTE, HOUR, DAY = 60, 3600, 86_400
@@ -14,14 +16,23 @@ TENS = 10
 
 @register.filter
 def dollars(cents: int | None) -> str:
-    """``110 -> "$1.10"``; nothing for None."""
-    return "" if cents is None else format_dollars(cents)
+    """``110 -> "$1.10"``, as the page's language writes it; nothing for None."""
+    if cents is None:
+        return ""
+    # Translators: an amount of US dollars, such as $1.10
+    written = gettext("$%(amount)s") % {"amount": _amount(abs(cents), grouped=True)}
+    return f"\N{MINUS SIGN}{written}" if cents < 0 else written
 
 
 @register.filter
 def bare(cents: int | None) -> str:
     """``110 -> "1.10"``, for a column whose heading names the currency."""
-    return format_usd(cents or 0).replace("-", "\N{MINUS SIGN}")
+    written = _amount(abs(cents or 0))
+    return f"\N{MINUS SIGN}{written}" if (cents or 0) < 0 else written
+
+
+def _amount(cents: int, *, grouped: bool = False) -> str:
+    return number_format(Decimal(cents) / 100, decimal_pos=2, use_l10n=True, force_grouping=grouped)
 
 
 @register.filter
@@ -30,14 +41,19 @@ def duration(seconds: float | None) -> str:
     if seconds is None:
         return ""
     whole = max(0, round(seconds))
-    units = (("d", DAY), ("h", HOUR), ("min", MINUTE), ("s", 1))
+    seconds_unit = gettext("%(n)s s")
+    units = (
+        (gettext("%(n)s d"), DAY),
+        (gettext("%(n)s h"), HOUR),
+        (gettext("%(n)s min"), MINUTE),
+        (seconds_unit, 1),
+    )
     parts = []
-    for name, size in units:
+    for written, size in units:
         count, whole = divmod(whole, size)
         if count:
-            parts.append((name, count))
-    shown = parts[:2] or [("s", 0)]
-    return " ".join(f"{count} {name}" for name, count in shown)
+            parts.append(written % {"n": count})
+    return " ".join(parts[:2]) or seconds_unit % {"n": 0}
 
 
 @register.filter

@@ -7,6 +7,7 @@ from django.contrib.auth.decorators import login_not_required
 from django.core.exceptions import TooManyFieldsSent
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.utils.translation import gettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.clickjacking import xframe_options_sameorigin
 from django.views.decorators.csrf import csrf_exempt
@@ -57,7 +58,7 @@ def submit_signed_in(request: HttpRequest) -> HttpResponse:
     """
     worker = find_worker(request)
     if worker is None:
-        return _refused(request, "Sign in first, then submit from the task's own page.", status=403)
+        return _refused(request, gettext("Sign in first, then submit from the task's own page."), status=403)
     try:
         handed = attempts.submit_signed_in(
             worker=worker,
@@ -83,7 +84,7 @@ def _thanks(request: HttpRequest, handed: attempts.Handed) -> HttpResponse:
 
 
 def _refused(request: HttpRequest, reason: str, status: int = 409) -> HttpResponse:
-    response = render(request, "marketplace/not_submitted.html", {"reason": reason}, status=status)
+    response = render(request, "marketplace/not_submitted.html", {"reason": gettext(reason)}, status=status)
     # Django logs the path of refused requests, and this path may hold a secret that still works.
     response._has_been_logged = True  # type: ignore[attr-defined]
     return response

@@ -9,6 +9,7 @@ from django.conf import settings
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 
@@ -19,6 +20,7 @@ from hits.marketplace.selectors import worker as own
 from hits.marketplace.services import attempts
 
 from .access import worker_required
+from .language import in_chosen_language
 from .work import FRAMES
 
 
@@ -42,7 +44,7 @@ def task(request: HttpRequest, assignment_id: str, worker: Worker) -> HttpRespon
         timed_out = attempt.outcome in {Outcome.WORKING, Outcome.ABANDONED}
         return render(request, "marketplace/task_ended.html", {**context, "timed_out": timed_out})
     context |= {
-        "frame_src": _frame(attempt, worker),
+        "frame_src": _frame(request, attempt, worker),
         "seconds_left": int((attempt.deadline - now).total_seconds()),
     }
     return render(request, "marketplace/task.html", context)
@@ -55,16 +57,16 @@ def return_task(request: HttpRequest, assignment_id: str, worker: Worker) -> Htt
     try:
         attempts.return_task(worker=worker, assignment_id=assignment_id, now=Clock.now())
     except Refused as refusal:
-        messages.warning(request, str(refusal))
+        messages.warning(request, gettext(str(refusal)))
     else:
-        messages.success(request, "Task returned. Somebody else can take it now.")
+        messages.success(request, gettext("Task returned. Somebody else can take it now."))
     return redirect("marketplace:work")
 
 
-def _frame(attempt: Attempt, worker: Worker) -> str:
+def _frame(request: HttpRequest, attempt: Attempt, worker: Worker) -> str:
     slot = attempt.assignment
     return frame_url(
-        slot.hit.question_url,
+        in_chosen_language(request, slot.hit.question_url),
         assignment_id=slot.assignment_id,
         hit_id=slot.hit.hit_id,
         worker_id=worker.worker_id,

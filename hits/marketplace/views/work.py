@@ -8,6 +8,8 @@ from django.contrib import messages
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.utils.translation import gettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 
@@ -19,6 +21,7 @@ from hits.marketplace.selectors import worker as own
 from hits.marketplace.services import attempts, lifecycle
 
 from .access import worker_required
+from .language import in_chosen_language
 
 PER_PAGE = 50
 # The requester's page, and then our own answer to its form.
@@ -31,11 +34,12 @@ FRAMES = {"frame-src": ["'self'", "https:", settings.HIT_ORIGIN]}
 def work_list(request: HttpRequest, worker: Worker) -> HttpResponse:
     """Show what can be started now, and first what is still open."""
     now = Clock.now()
-    groups = market.open_groups(worker, now)
+    groups, closed = market.listed_groups(worker, now)
     context = {
         "worker": worker,
         "now": now,
         "groups": groups,
+        "closed": closed,
         "tasks_left": sum(group.tasks_left for group in groups),
         "open_tasks": list(own.open_tasks(worker, now)),
         "earnings": own.earnings(worker),
@@ -50,12 +54,13 @@ def work_list(request: HttpRequest, worker: Worker) -> HttpResponse:
 @csp_update(FRAMES)
 @worker_required
 def preview(request: HttpRequest, hit_type_id: str, worker: Worker) -> HttpResponse:
-    """Show a task without taking it: no clock runs, nothing can be submitted."""
+    """Show a task without taking it, or why it cannot be looked at: no clock runs, nothing is submitted."""
     hit_type = get_object_or_404(HITType.objects.select_related("requester"), hit_type_id=hit_type_id)
     now = Clock.now()
-    hit = market.preview_hit(worker, hit_type, now)
+    group = market.group_for(worker, hit_type, now)
+    hit = None if group.bars_preview else market.preview_hit(worker, hit_type, now)
     src = hit and frame_url(
-        hit.question_url,
+        in_chosen_language(request, hit.question_url),
         assignment_id=NO_ASSIGNMENT,
         hit_id=hit.hit_id,
         worker_id=worker.worker_id,
@@ -63,7 +68,7 @@ def preview(request: HttpRequest, hit_type_id: str, worker: Worker) -> HttpRespo
     )
     context = {
         "worker": worker,
-        "group": market.group_for(worker, hit_type, now),
+        "group": group,
         "hit": hit,
         "frame_src": src,
     }
@@ -77,8 +82,11 @@ def accept(request: HttpRequest, hit_type_id: str, worker: Worker) -> HttpRespon
     hit_type = get_object_or_404(HITType, hit_type_id=hit_type_id)
     try:
         slot = attempts.accept_from_group(worker=worker, hit_type=hit_type, now=Clock.now())
+    except attempts.CountryNeeded as refusal:
+        messages.warning(request, gettext(str(refusal)))
+        return redirect(f"{reverse('marketplace:qualifications')}#country")
     except Refused as refusal:
-        messages.warning(request, str(refusal))
+        messages.warning(request, gettext(str(refusal)))
         return redirect("marketplace:work")
     return redirect("marketplace:task", assignment_id=slot.assignment_id)
 

@@ -4,9 +4,14 @@
  *   data-open-now opens one at load
  * - data-countdown="SECONDS" counts down; at zero it fires "countdown-over" on the document
  * - <time data-local="day|minute"> is rewritten in the reader's own time zone
+ * - <select data-countries> is rewritten with the countries' names in the page's language
  */
+import { nameCountries } from '../js/ui/countries.js';
+import { language } from '../js/ui/i18n.js';
+
 const LATE_SECONDS = 120;
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
+const SHORT = { day: 'numeric', month: 'short' };
 const two = (n) => String(n).padStart(2, '0');
 
 /** @param {number} seconds @returns {string} "21:40", "1:02:05" */
@@ -16,8 +21,9 @@ export function clock(seconds) {
   return hours ? `${hours}:${two(minutes)}:${two(whole % 60)}` : `${minutes}:${two(whole % 60)}`;
 }
 
-/** @param {Date} moment @param {"day"|"minute"} precision @returns {string} "20 Nov", "20 Nov 16:42" */
+/** @param {Date} moment @param {"day"|"minute"} precision @returns {string} "20 Nov", "20 Nov 16:42"; "20. Nov." in German */
 export function localTime(moment, precision) {
+  if (language !== 'en') return moment.toLocaleString(language, precision === 'day' ? SHORT : { ...SHORT, hour: '2-digit', minute: '2-digit' });
   const day = `${moment.getDate()} ${MONTHS[moment.getMonth()]}`;
   return precision === 'day' ? day : `${day} ${two(moment.getHours())}:${two(moment.getMinutes())}`;
 }
@@ -46,6 +52,7 @@ function onClick(event) {
 if (typeof document !== 'undefined') {
   if (!('command' in HTMLButtonElement.prototype)) document.addEventListener('click', onClick);
   for (const shown of document.querySelectorAll('[data-countdown]')) countDown(shown);
+  for (const select of document.querySelectorAll('select[data-countries]')) nameCountries(select);
   for (const dialog of document.querySelectorAll('dialog[data-open-now]')) dialog.showModal();
   for (const time of document.querySelectorAll('time[data-local]')) {
     time.textContent = localTime(new Date(time.dateTime), time.dataset.local);

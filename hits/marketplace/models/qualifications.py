@@ -1,0 +1,106 @@
+"""Qualifications that requesters give and take away, and workers whom a requester gives no new work."""
+
+from __future__ import annotations
+
+from django.db import models
+from django.db.models import Q
+
+from hits.marketplace.ids import new_entity_id
+
+from .accounts import Requester, Worker
+from .append_only import AppendOnly
+
+
+class TypeStatus(models.TextChoices):
+    """Whether HITs may be made that require a qualification type. The values are the API's."""
+
+    ACTIVE = "Active", "Active"
+    INACTIVE = "Inactive", "Inactive"
+
+
+class QualificationType(models.Model):
+    """Something that a requester says of workers. The description tells workers how to get it."""
+
+    requester = models.ForeignKey(Requester, on_delete=models.PROTECT, related_name="qualification_types")
+    type_id = models.CharField(max_length=64, unique=True, default=new_entity_id)
+    name = models.CharField(max_length=200)
+    description = models.CharField(max_length=2000)
+    keywords = models.CharField(max_length=1000, blank=True)
+    status = models.CharField(max_length=8, choices=TypeStatus, default=TypeStatus.ACTIVE)
+    is_requestable = models.BooleanField(default=False)
+    created_at = models.DateTimeField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["requester", "name"], name="marketplace_qualification_name_once"),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class GrantStatus(models.TextChoices):
+    """Where a worker's qualification stands. The values are the API's."""
+
+    GRANTED = "Granted", "Held"
+    REVOKED = "Revoked", "Taken away"
+
+
+class Qualification(models.Model):
+    """What one worker holds, or held, of one type. ``reason`` is the requester's for the last change."""
+
+    qualification_type = models.ForeignKey(
+        QualificationType, on_delete=models.PROTECT, related_name="qualifications"
+    )
+    worker = models.ForeignKey(Worker, on_delete=models.PROTECT, related_name="qualifications")
+    value = models.IntegerField()
+    status = models.CharField(max_length=8, choices=GrantStatus, default=GrantStatus.GRANTED)
+    granted_at = models.DateTimeField()
+    reason = models.TextField(blank=True)
+    changed_at = models.DateTimeField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["qualification_type", "worker"], name="marketplace_qualification_once"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.qualification_type_id}={self.value} {self.status}"
+
+
+class QualificationChange(AppendOnly):
+    """Each grant, new value and revocation, in order: the trail behind ``Qualification``."""
+
+    qualification = models.ForeignKey(Qualification, on_delete=models.PROTECT, related_name="changes")
+    status = models.CharField(max_length=8, choices=GrantStatus)
+    value = models.IntegerField()
+    reason = models.TextField(blank=True)
+    at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return f"{self.status} {self.value}"
+
+
+class WorkerBlock(models.Model):
+    """A requester gives a worker no new work. A block that was ended stays as a row."""
+
+    requester = models.ForeignKey(Requester, on_delete=models.PROTECT, related_name="worker_blocks")
+    worker = models.ForeignKey(Worker, on_delete=models.PROTECT, related_name="blocks")
+    reason = models.TextField()
+    at = models.DateTimeField()
+    ended_at = models.DateTimeField(null=True)
+    end_reason = models.TextField(blank=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["requester", "worker"],
+                condition=Q(ended_at__isnull=True),
+                name="marketplace_one_present_block",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"block {self.pk}"

@@ -1,0 +1,50 @@
+"""CreateWorkerBlock, DeleteWorkerBlock, ListWorkerBlocks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hits.marketplace.models import WorkerBlock
+from hits.marketplace.services import blocks as services
+
+from .lookup import find_worker
+from .paging import make_page, page_size, read_token
+from .registry import Call, operation
+from .rules import MAX_REASON, check_length
+
+
+@operation("CreateWorkerBlock")
+def create_worker_block(call: Call, params: dict[str, Any]) -> dict[str, Any]:
+    """Give a worker no new work of the caller's; the worker reads the reason."""
+    worker = find_worker(params["WorkerId"])
+    check_length("Reason", params["Reason"], 1, MAX_REASON)
+    services.block(requester=call.requester, worker=worker, reason=params["Reason"], now=call.now)
+    return {}
+
+
+@operation("DeleteWorkerBlock")
+def delete_worker_block(call: Call, params: dict[str, Any]) -> dict[str, Any]:
+    """End a block. Who is not blocked stays so, without an error."""
+    worker = find_worker(params["WorkerId"])
+    reason = params.get("Reason", "")
+    check_length("Reason", reason, 0, MAX_REASON)
+    services.unblock(requester=call.requester, worker=worker, reason=reason, now=call.now)
+    return {}
+
+
+@operation("ListWorkerBlocks")
+def list_worker_blocks(call: Call, params: dict[str, Any]) -> dict[str, Any]:
+    """Return the caller's present blocks, oldest first."""
+    blocks = WorkerBlock.objects.filter(requester=call.requester, ended_at=None)
+    after = read_token(call, params, length=1)
+    if after is not None:
+        blocks = blocks.filter(pk__gt=after[0])
+    rows = list(blocks.select_related("worker").order_by("pk")[: page_size(params)])
+    return make_page(
+        call,
+        params,
+        rows,
+        key_of=lambda row: [row.pk],
+        name="WorkerBlocks",
+        rendered=[{"WorkerId": row.worker.worker_id, "Reason": row.reason} for row in rows],
+    )

@@ -1,0 +1,86 @@
+"""Who holds a qualification: Associate, Disassociate, GetQualificationScore, ListWorkersWith…."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hits.marketplace.errors import ApiError
+from hits.marketplace.models import GrantStatus, Qualification
+from hits.marketplace.services import qualifications as services
+
+from .lookup import find_qualification_type, find_worker
+from .paging import make_page, page_size, read_token
+from .registry import Call, operation
+from .render import render_qualification
+from .rules import MAX_REASON, check_int32, check_length
+
+DEFAULT_VALUE = 1
+
+
+@operation("AssociateQualificationWithWorker")
+def associate_qualification(call: Call, params: dict[str, Any]) -> dict[str, Any]:
+    """Grant a qualification, or set its value anew.
+
+    SendNotification is accepted either way: workers read their qualifications on their own page.
+    """
+    kind = find_qualification_type(call, params["QualificationTypeId"])
+    worker = find_worker(params["WorkerId"])
+    value = params.get("IntegerValue", DEFAULT_VALUE)
+    check_int32("IntegerValue", value)
+    services.grant(kind=kind, worker=worker, value=value, now=call.now)
+    return {}
+
+
+@operation("DisassociateQualificationFromWorker")
+def disassociate_qualification(call: Call, params: dict[str, Any]) -> dict[str, Any]:
+    """Take a qualification away; the worker reads the reason."""
+    kind = find_qualification_type(call, params["QualificationTypeId"])
+    worker = find_worker(params["WorkerId"])
+    reason = params.get("Reason", "")
+    check_length("Reason", reason, 0, MAX_REASON)
+    try:
+        services.revoke(kind=kind, worker=worker, reason=reason, now=call.now)
+    except services.NotHeld as nothing:
+        if nothing.present is None:
+            raise _no_qualification() from None
+        raise ApiError(
+            "InvalidQualificationState", "This operation can be called with a status of: Granted"
+        ) from None
+    return {}
+
+
+@operation("GetQualificationScore")
+def get_qualification_score(call: Call, params: dict[str, Any]) -> dict[str, Any]:
+    """Return a worker's qualification, one that was revoked included."""
+    kind = find_qualification_type(call, params["QualificationTypeId"])
+    worker = find_worker(params["WorkerId"])
+    rows = Qualification.objects.select_related("qualification_type", "worker")
+    row = rows.filter(qualification_type=kind, worker=worker).first()
+    if row is None:
+        raise _no_qualification()
+    return {"Qualification": render_qualification(row)}
+
+
+@operation("ListWorkersWithQualificationType")
+def list_workers_with_qualification_type(call: Call, params: dict[str, Any]) -> dict[str, Any]:
+    """Return who holds a qualification (or, with Status Revoked, held it), in the order of first grants."""
+    kind = find_qualification_type(call, params["QualificationTypeId"])
+    rows = Qualification.objects.filter(
+        qualification_type=kind, status=params.get("Status", GrantStatus.GRANTED.value)
+    )
+    after = read_token(call, params, length=1)
+    if after is not None:
+        rows = rows.filter(pk__gt=after[0])
+    page = list(rows.select_related("qualification_type", "worker").order_by("pk")[: page_size(params)])
+    return make_page(
+        call,
+        params,
+        page,
+        key_of=lambda row: [row.pk],
+        name="Qualifications",
+        rendered=[render_qualification(row) for row in page],
+    )
+
+
+def _no_qualification() -> ApiError:
+    return ApiError("QualificationDoesNotExist", "You requested a Qualification that does not exist.")

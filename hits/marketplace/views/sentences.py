@@ -1,0 +1,28 @@
+"""Sentences of the services and models that workers read on this site and that never vary.
+
+The services speak English, as the requester API does; a view translates what it hands on to a worker. This list is
+for the tool that collects what there is to translate; a sentence that holds a name, a date or a number is shown in
+English. tests/site/test_translation.py checks that each is still said.
+"""
+
+from __future__ import annotations
+
+from django.utils.translation import gettext_noop as _
+
+SENTENCES = (
+    # hits/marketplace/services
+    _("There was a problem submitting your results: this task is not yours to submit any more."),
+    _("This task is not open, so there is nothing to return."),
+    _("There is no task of this kind left for you right now."),
+    _("The time for this task ran out before it was submitted, so it could not be taken."),
+    _("Say which country you work from before you take your first task."),
+    _("Choose a country from the list."),
+    # hits/marketplace/models: how an attempt ended, what moved money
+    _("Submitted"),
+    _("Returned"),
+    _("Time ran out"),
+    _("Reward"),
+    _("Bonus"),
+    _("Paid out"),
+    _("Adjustment"),
+)

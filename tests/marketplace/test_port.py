@@ -1,0 +1,94 @@
+"""The platform's own client of qualifications and blocks, against the marketplace in process."""
+
+from typing import Any
+
+import pytest
+
+from hits.domain.qualifications import LOCALE, Comparator, Guards
+from hits.marketplace.models import HITType, Qualification, QualificationType, Worker, WorkerBlock
+from hits.mturk.boto import BotoMarketplace, marketplace
+from hits.mturk.port import Failure, HitTypeSpec, MarketplaceError, QualificationRequirement
+
+NOBODY = "A" + "Z" * 13
+
+
+@pytest.fixture
+def port(transactional_db: None) -> BotoMarketplace:
+    """The platform's client."""
+    return marketplace()
+
+
+def test_a_type_is_made_once_and_found_by_its_exact_name(port: BotoMarketplace) -> None:
+    assert port.find_qualification_type("Trained") is None
+    made = port.create_qualification_type("Trained", "Finish the round.")
+    port.create_qualification_type("Trained 2", "Finish the second round.")
+    assert port.create_qualification_type("Trained", "Another text.") == made
+    assert port.find_qualification_type("Trained") == made
+    assert port.find_qualification_type("trained") is None
+    assert QualificationType.objects.count() == 2
+
+
+def test_found_beyond_the_first_page(port: BotoMarketplace) -> None:
+    first = port.create_qualification_type("First", "d")
+    owner = QualificationType.objects.get().requester
+    now = QualificationType.objects.get().created_at
+    QualificationType.objects.bulk_create(
+        QualificationType(requester=owner, name=f"n{number}", description="d", created_at=now)
+        for number in range(150)
+    )
+    assert port.find_qualification_type("First") == first
+
+
+def test_grant_holders_and_revoke(port: BotoMarketplace, workers: list[Worker]) -> None:
+    trained = port.create_qualification_type("Trained", "d")
+    for value, person in enumerate(workers):
+        port.grant(trained, person.worker_id, value)
+    port.grant(trained, workers[0].worker_id, 7)
+    port.revoke(trained, workers[1].worker_id, "No work for a year.")
+    assert list(port.holders(trained)) == [(workers[0].worker_id, 7), (workers[2].worker_id, 2)]
+    port.revoke(trained, workers[1].worker_id, "Again.")
+    assert Qualification.objects.get(worker=workers[1]).reason == "No work for a year."
+
+
+def test_revoking_what_was_never_held_is_no_error(port: BotoMarketplace, worker: Worker) -> None:
+    port.revoke(port.create_qualification_type("Trained", "d"), worker.worker_id, "")
+    assert not Qualification.objects.exists()
+
+
+def test_what_does_not_exist_is_said(port: BotoMarketplace, worker: Worker) -> None:
+    trained = port.create_qualification_type("Trained", "d")
+    calls: list[Any] = [
+        lambda: port.grant(trained, NOBODY, 1),
+        lambda: port.revoke(trained, NOBODY, "r"),
+        lambda: port.revoke("3NOSUCHTYPE", worker.worker_id, "r"),
+        lambda: list(port.holders("3NOSUCHTYPE")),
+        lambda: port.block(NOBODY, "r"),
+        lambda: port.unblock(NOBODY, "r"),
+    ]
+    for call in calls:
+        with pytest.raises(MarketplaceError) as failure:
+            call()
+        assert failure.value.failure is Failure.NOT_FOUND
+
+
+def test_blocks(port: BotoMarketplace, worker: Worker, other: Worker) -> None:
+    port.block(worker.worker_id, "Copied.")
+    port.block(other.worker_id, "Copied, too.")
+    port.unblock(worker.worker_id, "Explained.")
+    port.unblock(worker.worker_id, "")
+    assert [(row.worker_id, row.reason) for row in port.list_blocks()] == [(other.worker_id, "Copied, too.")]
+    assert WorkerBlock.objects.count() == 2
+
+
+def test_requirements_travel_whole(port: BotoMarketplace) -> None:
+    trained = port.create_qualification_type("Trained", "d")
+    asked = (
+        QualificationRequirement(trained, Comparator.GREATER_THAN_OR_EQUAL_TO, (2,), guards=Guards.DISCOVER),
+        QualificationRequirement(LOCALE, Comparator.IN, locales=("US", "CA")),
+        QualificationRequirement(trained, Comparator.NOT_EQUAL_TO, (0,), guards=Guards.PREVIEW),
+    )
+    spec = HitTypeSpec("Title", "Description", "", 55, 600, 3600, asked)
+    kept = HITType.objects.get(hit_type_id=port.create_hit_type(spec))
+    assert set(kept.requirements) == set(asked)
+    open_to_all = HitTypeSpec("Title", "Description", "", 55, 600, 3600)
+    assert port.create_hit_type(open_to_all) != kept.hit_type_id

@@ -1,0 +1,155 @@
+"""The comparison itself: plain data, every comparator, every border."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hits.domain.countries import COUNTRIES, by_name, country_name, is_country
+from hits.domain.qualifications import (
+    ABOUT_HOLDING,
+    FOR_COUNTRIES,
+    LOCALE,
+    TAKES_SEVERAL,
+    Comparator,
+    Guards,
+    Holdings,
+    Requirement,
+    RequirementError,
+    is_met,
+    unmet,
+)
+
+NUMBERS = st.integers(-(2**31), 2**31 - 1)
+PLACES = st.sampled_from(sorted(COUNTRIES))
+SINGLE = sorted(set(Comparator) - ABOUT_HOLDING - TAKES_SEVERAL)
+OPPOSITES = [
+    (Comparator.LESS_THAN, Comparator.GREATER_THAN_OR_EQUAL_TO),
+    (Comparator.GREATER_THAN, Comparator.LESS_THAN_OR_EQUAL_TO),
+    (Comparator.EQUAL_TO, Comparator.NOT_EQUAL_TO),
+]
+
+
+@st.composite
+def requirements(draw: st.DrawFn) -> Requirement:
+    """Any condition about a type T or U, or about the country."""
+    guards = draw(st.sampled_from(Guards))
+    if draw(st.booleans()):
+        comparator = draw(st.sampled_from(sorted(FOR_COUNTRIES)))
+        most = 30 if comparator in TAKES_SEVERAL else 1
+        places = draw(st.lists(PLACES, min_size=1, max_size=most, unique=True))
+        return Requirement(LOCALE, comparator, locales=tuple(places), guards=guards)
+    comparator = draw(st.sampled_from(Comparator))
+    low, high = (0, 0) if comparator in ABOUT_HOLDING else (1, 15 if comparator in TAKES_SEVERAL else 1)
+    values = draw(st.lists(st.integers(-3, 3), min_size=low, max_size=high))
+    return Requirement(draw(st.sampled_from("TU")), comparator, tuple(values), guards=guards)
+
+
+HOLDINGS = st.builds(
+    Holdings,
+    values=st.dictionaries(st.sampled_from("TU"), st.integers(-3, 3)),
+    country=st.one_of(st.just(""), PLACES),
+)
+
+
+@pytest.mark.parametrize(
+    ("comparator", "met"),
+    [
+        ("LessThan", [True, False, False]),
+        ("LessThanOrEqualTo", [True, True, False]),
+        ("EqualTo", [False, True, False]),
+        ("NotEqualTo", [True, False, True]),
+        ("GreaterThanOrEqualTo", [False, True, True]),
+        ("GreaterThan", [False, False, True]),
+    ],
+)
+def test_borders(comparator: str, met: list[bool]) -> None:
+    asked = Requirement("T", Comparator(comparator), (5,))
+    assert [is_met(asked, Holdings({"T": value})) for value in (4, 5, 6)] == met
+
+
+@given(NUMBERS, NUMBERS)
+def test_opposites_divide_the_holders(value: int, wanted: int) -> None:
+    for one, other in OPPOSITES:
+        met = [is_met(Requirement("T", kind, (wanted,)), Holdings({"T": value})) for kind in (one, other)]
+        assert sorted(met) == [False, True]
+
+
+@given(NUMBERS, st.lists(NUMBERS, min_size=1, max_size=15))
+def test_in_is_any_equal_and_not_in_is_all_unequal(value: int, wanted: list[int]) -> None:
+    held = Holdings({"T": value})
+    equal = [is_met(Requirement("T", Comparator.EQUAL_TO, (one,)), held) for one in wanted]
+    assert is_met(Requirement("T", Comparator.IN, tuple(wanted)), held) == any(equal)
+    assert is_met(Requirement("T", Comparator.NOT_IN, tuple(wanted)), held) == (not any(equal))
+
+
+@given(st.sampled_from(SINGLE), NUMBERS)
+def test_who_holds_nothing_meets_no_comparison_but_does_not_exist(comparator: Comparator, n: int) -> None:
+    assert not is_met(Requirement("T", comparator, (n,)), Holdings({"U": n}))
+    assert is_met(Requirement("T", Comparator.DOES_NOT_EXIST), Holdings({"U": n}))
+    assert not is_met(Requirement("T", Comparator.EXISTS), Holdings({"U": n}))
+
+
+@given(st.lists(requirements(), max_size=10), HOLDINGS)
+def test_unmet_is_a_partition_in_order(asked: list[Requirement], held: Holdings) -> None:
+    missing = unmet(asked, held)
+    assert missing == [one for one in asked if not is_met(one, held)]
+    assert unmet(missing, held) == missing
+    # What is guarded decides nothing about whether a condition is met.
+    assert len(unmet([replace(one, guards=Guards.DISCOVER) for one in asked], held)) == len(missing)
+
+
+@given(st.lists(requirements(), max_size=10), HOLDINGS, st.sampled_from("VW"), NUMBERS)
+def test_other_holdings_change_nothing(asked: list[Requirement], held: Holdings, other: str, n: int) -> None:
+    more = Holdings({**held.values, other: n}, held.country)
+    assert unmet(asked, more) == unmet(asked, held)
+
+
+@given(st.sampled_from(sorted(FOR_COUNTRIES)), PLACES)
+def test_an_undeclared_country_meets_nothing(comparator: Comparator, place: str) -> None:
+    assert not is_met(Requirement(LOCALE, comparator, locales=(place,)), Holdings())
+
+
+@given(PLACES, st.lists(PLACES, min_size=1, max_size=30))
+def test_countries(home: str, places: list[str]) -> None:
+    held = Holdings(country=home)
+    assert is_met(Requirement(LOCALE, Comparator.IN, locales=tuple(places)), held) == (home in places)
+    assert is_met(Requirement(LOCALE, Comparator.NOT_IN, locales=tuple(places)), held) == (home not in places)
+
+
+@pytest.mark.parametrize(
+    ("type_id", "comparator", "integers", "places"),
+    [
+        ("T", Comparator.EQUAL_TO, (), ()),
+        ("T", Comparator.EQUAL_TO, (1, 2), ()),
+        ("T", Comparator.IN, (), ()),
+        ("T", Comparator.IN, tuple(range(16)), ()),
+        ("T", Comparator.EXISTS, (1,), ()),
+        ("T", Comparator.EQUAL_TO, (1,), ("US",)),
+        ("T", Comparator.EXISTS, (), ("US",)),
+        (LOCALE, Comparator.EQUAL_TO, (), ()),
+        (LOCALE, Comparator.EQUAL_TO, (1,), ("US",)),
+        (LOCALE, Comparator.EQUAL_TO, (), ("US", "CA")),
+        (LOCALE, Comparator.EXISTS, (), ()),
+        (LOCALE, Comparator.GREATER_THAN, (), ("US",)),
+        (LOCALE, Comparator.IN, (), tuple(sorted(COUNTRIES))[:31]),
+    ],
+)
+def test_what_cannot_be_asked(
+    type_id: str, comparator: Comparator, integers: tuple[int, ...], places: tuple[str, ...]
+) -> None:
+    with pytest.raises(RequirementError):
+        Requirement(type_id, comparator, integers, places)
+
+
+def test_countries_are_the_249_of_the_standard() -> None:
+    assert len(COUNTRIES) == 249
+    assert all(len(code) == 2 and code.isascii() and code.isupper() for code in COUNTRIES)
+    assert len(set(COUNTRIES.values())) == 249
+    assert is_country("US")
+    assert not is_country("us")
+    assert not is_country("XX")
+    assert country_name("CI") == "Côte d’Ivoire"
+    names = [name for _, name in by_name()]
+    assert names.index("Åland Islands") < names.index("Albania") < names.index("Zimbabwe")

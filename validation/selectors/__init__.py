@@ -1,0 +1,1 @@
+"""Read: judgments, grades, standing. Nothing here opens a transaction."""

@@ -1,0 +1,1 @@
+"""Write: launch judging, decide about people. Each module one subject."""
