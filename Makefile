@@ -8,7 +8,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .SILENT:
-.PHONY: help setup demo test test-python test-js test-long lint bench lock screenshots clean node
+.PHONY: help setup demo test test-python test-js test-long lint bench lock messages screenshots clean node
 
 PY := .venv/bin/python
 
@@ -21,6 +21,7 @@ help:
 	echo 'make bench       every benchmark, one line of JSON each'
 	echo 'make setup       .venv from the locks, and the default database'
 	echo 'make lock        write requirements/*.txt anew from the .in files'
+	echo 'make messages    bring the translations in line with the sources (needs GNU gettext)'
 	echo 'make screenshots docs/screenshots anew, from a played demo'
 	echo 'make clean       remove .venv and caches (never the data under var/)'
 
@@ -80,6 +81,10 @@ bench:
 
 lock:
 	scripts/lock.sh
+
+messages:
+	scripts/setup.sh runtime
+	scripts/messages.sh
 
 screenshots:
 	scripts/setup.sh dev

@@ -7,6 +7,7 @@ typing error stops the start and names the variable instead of meaning something
 import contextlib
 import os
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -56,6 +57,15 @@ def env_list(name: str, default: tuple[str, ...] = ()) -> list[str]:
     if raw is None:
         return list(default)
     return [part.strip() for part in raw.split(",") if part.strip()]
+
+
+def env_choices(name: str, choices: Sequence[str], *, default: tuple[str, ...] = ()) -> frozenset[str]:
+    """Return a comma-separated variable as a set; a name that is none of ``choices`` is refused."""
+    chosen = frozenset(env_list(name, default))
+    unknown = sorted(chosen - set(choices))
+    if unknown:
+        raise EnvError(f"{name}: {unknown[0]!r} is not known; use {', '.join(choices)}")
+    return chosen
 
 
 def env_origin(name: str, default: str) -> str:

@@ -6,8 +6,9 @@ import tempfile
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from annotation_site.env import env_bool, env_int, env_list, env_origin, env_secret, env_str
+from annotation_site.env import env_bool, env_choices, env_int, env_list, env_origin, env_secret, env_str
 from hits import registry
+from hits.hints.card import Rule
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 VAR_DIR = Path(env_str("DEERSTALKER_VAR", str(BASE_DIR / "var")))
@@ -22,7 +23,10 @@ DEBUG = env_bool("DEBUG", False)
 SECRET_KEY = env_secret("SECRET_KEY", fallback_file=VAR_DIR / "secrets" / "django")
 USE_TZ = True
 TIME_ZONE = "UTC"
+# English is in the sources; what workers read is translated too (docs/translating.md).
 LANGUAGE_CODE = "en"
+LANGUAGES = [("en", "English"), ("de", "German")]
+LOCALE_PATHS = [BASE_DIR / "locale"]
 USE_I18N = True
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
@@ -36,9 +40,10 @@ ALLOWED_HOSTS = env_list("ALLOWED_HOSTS") or [
 ]
 _HTTPS = PUBLIC_URL.startswith("https://")
 CSRF_TRUSTED_ORIGINS = [PUBLIC_URL]
-CSRF_COOKIE_SECURE = SESSION_COOKIE_SECURE = _HTTPS
-SESSION_COOKIE_HTTPONLY = True
-SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
+CSRF_COOKIE_SECURE = SESSION_COOKIE_SECURE = LANGUAGE_COOKIE_SECURE = _HTTPS
+SESSION_COOKIE_HTTPONLY = LANGUAGE_COOKIE_HTTPONLY = True
+SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = LANGUAGE_COOKIE_SAMESITE = "Lax"
+LANGUAGE_COOKIE_AGE = 31_536_000
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if env_bool("BEHIND_PROXY") else None
 SECURE_HSTS_SECONDS = 31_536_000 if _HTTPS else 0
 SECURE_REFERRER_POLICY = "same-origin"
@@ -69,6 +74,7 @@ MIDDLEWARE = [
     "annotation_site.middleware.OriginMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
+    "annotation_site.language.WorkerLanguageMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "annotation_site.middleware.PlainTextMiddleware",
@@ -202,7 +208,12 @@ REST_FRAMEWORK = {
     "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
     "EXCEPTION_HANDLER": "hits.api.errors.handle",
     # A whole class behind one address begins no faster than that.
-    "DEFAULT_THROTTLE_RATES": {"hit-begin": "300/min", "hit-draft": "120/min", "hit-submit": "30/min"},
+    "DEFAULT_THROTTLE_RATES": {
+        "hit-begin": "300/min",
+        "hit-draft": "120/min",
+        "hit-submit": "30/min",
+        "hit-hints": "60/min",
+    },
     "NUM_PROXIES": 1 if env_bool("BEHIND_PROXY") else 0,
 }
 CACHES = {"default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}}
@@ -213,6 +224,11 @@ if env_str("REDIS_URL"):
             "LOCATION": env_str("REDIS_URL"),
         }
     }
+
+# --- Live hints (docs/hints.md): rules switched off, the encoder process's socket, a model for contradictions.
+HINTS_OFF = env_choices("HINTS_OFF", list(Rule), default=(Rule.CONTRADICTS,))
+HINTS_SOCKET = VAR_DIR / "encoder.sock"
+HINTS_NLI_MODEL = env_str("HINTS_NLI_MODEL")
 
 # --- Marketplace: the built-in one behind the same boto3 calls, unless told otherwise.
 MTURK_ENDPOINT = env_str("MTURK_ENDPOINT", "local")
@@ -258,6 +274,8 @@ CELERY_BEAT_SCHEDULE = {
     # What could not be started before the next one is due is dropped: a busy worker piles nothing up.
     "sweep-jobs": {"task": "hits.sweep_jobs", "schedule": 10.0, "options": {"expires": 9}},
     "sync-live-batches": {"task": "hits.sync_live_batches", "schedule": 20.0, "options": {"expires": 19}},
+    "evaluate-rules": {"task": "validation.evaluate_rules", "schedule": 300.0, "options": {"expires": 299}},
+    "note-applicants": {"task": "validation.note_applicants", "schedule": 20.0, "options": {"expires": 19}},
 }
 
 LOGGING = {

@@ -4,6 +4,7 @@ from django.conf import settings
 from django.contrib.auth import views as auth
 from django.contrib.auth.decorators import login_not_required
 from django.urls import include, path, re_path
+from django.views.i18n import set_language
 from django.views.static import serve
 
 from annotation_site import views
@@ -13,6 +14,7 @@ urlpatterns = [
     path("sign-in/", login_not_required(auth.LoginView.as_view()), name="login"),
     path("sign-out/", auth.LogoutView.as_view(), name="logout"),
     path("healthz", login_not_required(views.health), name="health"),
+    path("language", set_language, name="set-language"),
     path("", include("hits.urls")),
     path("", include("hits.marketplace.urls")),
     path("", include("validation.urls")),

@@ -107,7 +107,7 @@ def _annotator(account: Account) -> None:
     user = User.objects.filter(username=account.username).first()
     if user is None:
         import_string(f"{_ACCOUNTS}.create_worker_account")(
-            username=account.username, password=account.password
+            username=account.username, password=account.password, country="US"
         )
         return
     user.set_password(account.password)

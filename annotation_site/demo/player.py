@@ -95,7 +95,7 @@ class ScriptedWorker:
         config = json.loads(_first(_CONFIG, frame))
         origin = "{0.scheme}://{0.netloc}".format(urllib.parse.urlsplit(frame.url))
         if config["consent"]:
-            self._call(origin, config, "consent", {"version": config["consent"]["version"]})
+            self._call(origin, config, "consent", {"version": config["consent"]["version"], "country": "US"})
         self._call(origin, config, "open", {})
         stored = self._call(
             origin,

@@ -26,7 +26,7 @@ from hits.selectors.observations import accepted
 from hits.services.batches import approve_waiting
 from hits.services.collect import sync_batch
 from hits.services.launch import PlannedUnit, Terms, launch_batch
-from validation.services import launch_review as launch_review_round
+from validation.services.judging import launch_review as launch_review_round
 
 REVIEWED_PAIRS = 12
 WaitFor = Callable[[Job], Job]

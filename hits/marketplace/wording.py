@@ -107,7 +107,7 @@ def _country(requirement: Requirement, facts: Facts) -> Reason:
 def _own(requirement: Requirement, facts: Facts) -> Reason:
     named = facts.named[requirement.type_id]
     if requirement.comparator is Comparator.DOES_NOT_EXIST:
-        return Reason(f"Not for people who hold “{named.name}”.")
+        return Reason(f"Not for people who hold “{named.name}”.", named.how)
     if named.taken_at:
         because = f" The reason: {_quoted(named.taken_because)}" if named.taken_because else ""
         return Reason(f"“{named.name}” was taken away from you on {day(named.taken_at)}.{because}", named.how)

@@ -19,6 +19,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from annotation_site.management.commands.serve import (
     Process,
+    encoder_command,
     refuse_taken_port,
     running,
     wait_for_end,
@@ -59,8 +60,9 @@ class Command(BaseCommand):
         # A container's only person is root: no reason to fill the first screen with a warning.
         os.environ.setdefault("PYTHONWARNINGS", "ignore:You're running the worker with superuser")
         # What the servers print goes to stderr: stdout belongs to the summary.
+        helpers = [] if options["once"] else [encoder_command()]  # a played worker reads no hints
         try:
-            with running([web_command(1), worker_command()], stdout=sys.stderr) as processes:
+            with running([web_command(1), worker_command()], stdout=sys.stderr, helpers=helpers) as processes:
                 _wait_for_server(processes)
                 if options["once"]:
                     out = options["out"] or settings.VAR_DIR / "exports"

@@ -7,7 +7,7 @@ import subprocess
 import sys
 import time
 from argparse import ArgumentParser
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import Any, TextIO
@@ -29,16 +29,18 @@ class Command(BaseCommand):
         parser.add_argument("--workers", type=int, default=2, help="web processes")
         parser.add_argument("--threads", type=int, default=8, help="threads a web process")
         parser.add_argument("--no-worker", action="store_true", help="leave the background worker out")
+        parser.add_argument("--no-encoder", action="store_true", help="leave the encoder of live hints out")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Start both, wait, and stop both when either ends."""
+        """Start both and the encoder, wait, and stop all when one of the two ends."""
         refuse_taken_port()
         call_command("collectstatic", interactive=False, verbosity=0)
         commands = [web_command(options["workers"], options["threads"])]
         if not options["no_worker"]:
             commands.append(worker_command())
+        helpers = [] if options["no_encoder"] else [encoder_command()]
         self.stderr.write(f"Serving {settings.PUBLIC_URL}, tasks at {settings.HIT_ORIGIN}.", style_func=str)
-        with suppress(KeyboardInterrupt), running(commands) as processes:
+        with suppress(KeyboardInterrupt), running(commands, helpers=helpers) as processes:
             wait_for_end(processes)
 
 
@@ -60,20 +62,27 @@ def refuse_taken_port() -> None:
 
 
 @contextmanager
-def running(commands: list[list[str]], stdout: TextIO | None = None) -> Iterator[list[Process]]:
+def running(
+    commands: list[list[str]], stdout: TextIO | None = None, *, helpers: Sequence[list[str]] = ()
+) -> Iterator[list[Process]]:
     """Start the commands, and stop them all at the end; SIGTERM ends it as Ctrl C does.
+
+    ``helpers`` are started and stopped with the others, but not yielded: the service goes on without them.
 
     Raises:
         KeyboardInterrupt: somebody asked to stop.
     """
     before = signal.signal(signal.SIGTERM, _stop)
     processes: list[Process] = []
+    aside: list[Process] = []
     try:
         for command in commands:
             processes.append(subprocess.Popen(command, stdout=stdout))  # noqa: S603
+        for command in helpers:
+            aside.append(subprocess.Popen(command, stdout=stdout))  # noqa: S603
         yield processes
     finally:
-        _stop_all(processes)
+        _stop_all([*processes, *aside])
         signal.signal(signal.SIGTERM, before)
 
 
@@ -105,6 +114,11 @@ def worker_command() -> list[str]:
         "--concurrency", os.environ.get("WORKER_CONCURRENCY", "2"), "--pool", "prefork",
         "--without-gossip", "--without-mingle", "--loglevel", "warning",
     ]  # fmt: skip
+
+
+def encoder_command() -> list[str]:
+    """Return the command line of the process that live hints ask; pages do without it when it ends."""
+    return [sys.executable, str(settings.BASE_DIR / "manage.py"), "serve_encoder"]
 
 
 def _stop_all(processes: list[Process]) -> None:

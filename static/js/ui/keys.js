@@ -2,7 +2,10 @@
  * Whether single keys act on this device. People who dictate, or whose hands slip, turn them off (WCAG 2.1.4):
  * on the review desk one of them pays. A button with data-keys-switch turns them; the choice is kept.
  */
-const NAME = 'deerstalker:single-keys';
+import { gettext } from './i18n.js';
+
+// Not under the prefix that hit/storage.js clears of old tasks: this is to last.
+const NAME = 'deerstalker-single-keys';
 let on = true;
 
 try {
@@ -12,7 +15,7 @@ try {
 export const singleKeys = () => on;
 
 function show(button) {
-  button.textContent = on ? 'Turn keys off' : 'Turn keys on';
+  button.textContent = on ? gettext('Turn keys off') : gettext('Turn keys on');
   document.documentElement.classList.toggle('keys-off', !on);
 }
 

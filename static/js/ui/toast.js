@@ -1,4 +1,5 @@
 import { element, icon } from './dom.js';
+import { gettext } from './i18n.js';
 
 let current = null;
 
@@ -10,7 +11,7 @@ export function toast(message, undo, ms = 8000) {
   current?.remove();
   const box = element('div', { class: 'toast toast--float', role: 'status' }, icon('ok'), element('span', { text: message }));
   const close = () => box.remove();
-  if (undo) box.append(element('button', { type: 'button', text: 'Undo', on: { click: () => { close(); undo(); } } }));
+  if (undo) box.append(element('button', { type: 'button', text: gettext('Undo'), on: { click: () => { close(); undo(); } } }));
   document.body.append(box);
   current = box;
   let timer = setTimeout(close, ms);

@@ -1,0 +1,14 @@
+import { language } from './i18n.js';
+
+/**
+ * Names the countries of a list in the page's language. The browser knows their names, so no catalogue has to.
+ * @param {HTMLSelectElement} select its options' values are ISO 3166-1 codes, but for an empty first one
+ */
+export function nameCountries(select) {
+  if (language === 'en') return; // as the server wrote them
+  const names = new Intl.DisplayNames(language, { type: 'region' });
+  const options = [...select.options].filter((option) => option.value);
+  for (const option of options) option.textContent = names.of(option.value);
+  options.sort((a, b) => a.textContent.localeCompare(b.textContent, language));
+  select.append(...options);
+}
