@@ -5,7 +5,7 @@ from typing import Any
 from curation.models import ComparisonRound, DatasetVersion, Part, VersionImage, VersionRow, VersionState
 from hits.domain.states import OPEN_JOB_STATES, AssignmentStatus
 from hits.models import Image, Job, Project
-from validation.selectors import judged_completely
+from validation.selectors.judging import judged_completely
 
 DEDUPLICATE = "curation.deduplicate_images"
 COMPARISON_ROUND = "curation.build_comparison_round"

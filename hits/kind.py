@@ -5,16 +5,19 @@ what it pays. It reads no database and imports no framework, so that a reader, a
 researcher's notebook can use it alone.
 """
 
+import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from hits.domain.facts import ImageFacts
-from hits.domain.observation import ObservationPair
+from hits.domain.observation import ExamScore, GradedPair, ObservationPair
 from hits.domain.states import Purpose
+from hits.hints.card import Card, Rule
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +71,9 @@ class HitKind(ABC):
         paper: the paper and section that the kind follows.
         reward_cents, bonus_cents: per assignment, and per extra item (``bonus_items``).
         usual_seconds: active time that a careful worker needs; shown before acceptance.
+        hint_rules: which live hints its page offers; ``hint_cards`` says what they look at.
+        examples: worked examples that come with the kind's own instructions, as rows of
+            ``{"weak", "good", "why"}`` and, where a drawing belongs to them, ``{"picture", "alt"}`` (a static path).
     """
 
     name: ClassVar[str]
@@ -85,6 +91,8 @@ class HitKind(ABC):
     duration_seconds: ClassVar[int] = 30 * 60
     lifetime_seconds: ClassVar[int] = 14 * 24 * 3600
     auto_approval_seconds: ClassVar[int] = 7 * 24 * 3600
+    hint_rules: ClassVar[tuple[Rule, ...]] = ()
+    examples: ClassVar[tuple[Mapping[str, str], ...]] = ()
     Unit: ClassVar[type[Schema]]
     Answer: ClassVar[type[Schema]]
 
@@ -92,6 +100,11 @@ class HitKind(ABC):
     def template(self) -> str:
         """Path of the task's template."""
         return f"{self.name}/task.html"
+
+    def instructions_markdown(self) -> str | None:
+        """Return the kind's own text from ``instructions.md`` in its folder; ``None`` where its template has it."""
+        source = Path(inspect.getfile(type(self))).with_name("instructions.md")
+        return source.read_text(encoding="utf-8") if source.is_file() else None
 
     @abstractmethod
     def image_ids(self, unit: Mapping[str, Any]) -> list[int]:
@@ -115,6 +128,20 @@ class HitKind(ABC):
 
     def observations(self, unit: Mapping[str, Any], answer: Mapping[str, Any]) -> list[ObservationPair]:
         """Return the observation pairs in an answer; kinds that collect none return an empty list."""
+        return []
+
+    def graded_pairs(self, unit: Mapping[str, Any], answer: Mapping[str, Any]) -> list[GradedPair]:
+        """Return the pairs that people grade, in the order of the page; only qualifying kinds have any."""
+        return []
+
+    def exam_score(self, unit: Mapping[str, Any], answer: Mapping[str, Any]) -> ExamScore:
+        """Return how the answer did in the unit's exam; kinds without an exam ask nothing."""
+        return ExamScore(right=0, asked=0)
+
+    def hint_cards(
+        self, unit: Mapping[str, Any], images: Mapping[int, ImageFacts], draft: Mapping[str, Any]
+    ) -> list[Card]:
+        """Return the cards of an unfinished answer for live hints; whatever cannot be read is left out."""
         return []
 
     def parse_unit(self, raw: Any) -> dict[str, Any]:

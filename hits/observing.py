@@ -66,6 +66,15 @@ def check_observations(
     return {"observations": sorted(tidy, key=lambda row: row["index"])}, errors
 
 
+def check_line(raw: str, *, maximum: int, path: str, wanted: str) -> tuple[str, list[FieldError]]:
+    """Return one required text tidied, and what is wrong with it; ``wanted`` is said of an empty one."""
+    try:
+        text = clean_line(raw, maximum=maximum)
+    except TextError as error:
+        return "", [FieldError(path, str(error))]
+    return text, [] if text else [FieldError(path, wanted)]
+
+
 def check_indices(indices: Sequence[int], required: int, maximum: int) -> list[FieldError]:
     """Return what is wrong with the cards' numbers: a required one missing, one twice, one too many."""
     errors = []
@@ -104,11 +113,14 @@ def hint_cards(draft: Mapping[str, Any], image: ImageFacts, *, boxes: bool = Tru
     for row in rows[:MOST_CARDS] if isinstance(rows, list) else ():
         if isinstance(row, dict) and type(row.get("index")) is int and 1 <= row["index"] <= MOST_CARDS:
             drawn = _drawn(row.get("boxes"), image) if boxes else None
-            found[row["index"]] = Card(row["index"], _text(row, "clue"), _text(row, "inference"), drawn)
+            found[row["index"]] = Card(
+                row["index"], drafted_text(row, "clue"), drafted_text(row, "inference"), drawn
+            )
     return [found[index] for index in sorted(found)]
 
 
-def _text(row: Mapping[str, Any], name: str) -> str:
+def drafted_text(row: Mapping[str, Any], name: str) -> str:
+    """Return a text of an unfinished answer for hints, cut where no rule looks any further; nothing if it is none."""
     value = row.get(name)
     return value[:LONGEST_TEXT] if isinstance(value, str) else ""
 
@@ -127,13 +139,13 @@ def _check_observation(
     errors: list[FieldError] = []
     row: dict[str, Any] = {"index": item.index, "confidence": item.confidence, "boxes": []}
     for field, maximum in (("clue", MAX_CLUE), ("inference", MAX_INFERENCE)):
-        try:
-            row[field] = clean_line(getattr(item, field), maximum=maximum)
-        except TextError as error:
-            errors.append(FieldError(f"{path}.{field}", str(error)))
-            continue
-        if not row[field]:
-            errors.append(FieldError(f"{path}.{field}", f"observation {item.index} needs a {field}"))
+        row[field], found = check_line(
+            getattr(item, field),
+            maximum=maximum,
+            path=f"{path}.{field}",
+            wanted=f"observation {item.index} needs a {field}",
+        )
+        errors += found
     for number, raw in enumerate(item.boxes):
         try:
             box = parse_box(raw, image_width=image.width, image_height=image.height)

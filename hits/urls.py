@@ -4,8 +4,9 @@ from django.contrib.auth.decorators import login_not_required
 from django.urls import path
 
 from hits.api import hit_page as api
+from hits.api.hints import HintsView
 from hits.api.jobs import JobView
-from hits.views import batches, images, jobs, launch, projects, review
+from hits.views import batches, images, instructions, jobs, launch, projects, review
 from hits.views.hit_page import hit_page
 
 urlpatterns = [
@@ -14,6 +15,7 @@ urlpatterns = [
     path("hit/api/open", login_not_required(api.OpenView.as_view()), name="hit-api-open"),
     path("hit/api/draft", login_not_required(api.DraftView.as_view()), name="hit-api-draft"),
     path("hit/api/submission", login_not_required(api.SubmissionView.as_view()), name="hit-api-submission"),
+    path("hit/api/hints", login_not_required(HintsView.as_view()), name="hit-api-hints"),
     path("hit/api/consent", login_not_required(api.ConsentView.as_view()), name="hit-api-consent"),
     # The console. Every one of these stands in the table of tests/hits/test_console_access.py.
     path("projects/", projects.project_list, name="projects"),
@@ -21,6 +23,22 @@ urlpatterns = [
     path("projects/<slug:slug>/", batches.project_batches, name="project-batches"),
     path("projects/<slug:slug>/launch", launch.batch_new, name="batch-new"),
     path("projects/<slug:slug>/photos", images.project_images, name="project-images"),
+    path("projects/<slug:slug>/instructions", instructions.project_instructions, name="project-instructions"),
+    path(
+        "projects/<slug:slug>/instructions/<slug:kind_name>/",
+        instructions.instructions_edit,
+        name="instructions-edit",
+    ),
+    path(
+        "projects/<slug:slug>/instructions/<slug:kind_name>/preview",
+        instructions.instructions_preview,
+        name="instructions-preview",
+    ),
+    path(
+        "projects/<slug:slug>/instructions/<slug:kind_name>/versions/<int:version>",
+        instructions.instructions_version,
+        name="instructions-version",
+    ),
     path("projects/<slug:slug>/review", review.project_review, name="project-review"),
     path("projects/<slug:slug>/people", projects.project_people, name="project-people"),
     path("projects/<slug:slug>/people/add", projects.member_add, name="member-add"),
@@ -32,6 +50,7 @@ urlpatterns = [
     path("batches/<int:batch_id>/check", batches.batch_sync, name="batch-sync"),
     path("batches/<int:batch_id>/publish", batches.batch_publish, name="batch-publish"),
     path("batches/<int:batch_id>/close", batches.batch_close, name="batch-close"),
+    path("batches/<int:batch_id>/instructions", instructions.batch_instructions, name="batch-instructions"),
     path("batches/<int:batch_id>/approve-all", batches.batch_approve_all, name="batch-approve-all"),
     path("submissions/<int:assignment_id>/", review.assignment_detail, name="assignment-detail"),
     path("submissions/<int:assignment_id>/decide", review.decide, name="decide"),

@@ -16,7 +16,7 @@ from hits.selectors import observations as collected
 from hits.services import audit, jobs
 from hits.services.errors import Conflict, Refused
 from hits.services.launch import Terms
-from validation.services import CandidateToRate, SetToJudge, launch_comparison
+from validation.services.judging import CandidateToRate, SetToJudge, launch_comparison
 
 DIVERSITIES = ("mean", "max")
 

@@ -18,7 +18,7 @@ from hits.domain.hashing import content_sha256, keyed_worker_hash
 from hits.domain.states import AssignmentStatus
 from hits.models import Image, Observation, Project, Worker
 from hits.selectors import observations as collected
-from validation.selectors import SetJudgments, likert_judgments
+from validation.selectors.judging import SetJudgments, likert_judgments
 
 APPROVED = (AssignmentStatus.APPROVED,)
 

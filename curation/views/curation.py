@@ -22,8 +22,8 @@ from hits.selectors.images import facts
 from hits.services import launch
 from hits.services.errors import Refused
 from hits.views.access import project_page
-from validation.selectors import COMPARISON
-from validation.views import JudgingForm
+from validation.selectors.judging import COMPARISON
+from validation.views.judging import JudgingForm
 
 GROUPS_SHOWN = 40
 SETS_PER_PAGE = 10

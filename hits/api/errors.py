@@ -3,6 +3,7 @@
 from typing import Any
 
 from django.core.exceptions import RequestDataTooBig
+from django.utils.translation import gettext
 from rest_framework import status
 from rest_framework.response import Response
 from rest_framework.views import exception_handler
@@ -23,26 +24,31 @@ _STATUS: list[tuple[type[Exception], int]] = [
 def handle(error: Exception, context: dict[str, Any]) -> Response | None:
     """Return the reply for an exception, or ``None`` to let it become a server error."""
     if isinstance(error, InvalidInput):
-        first = error.errors[0]
-        body = {"error": f"{first.field}: {first.message}", "errors": error.as_list()}
+        errors = [{**row, "message": _told(row["message"])} for row in error.as_list()]
+        body = {"error": f"{errors[0]['field']}: {errors[0]['message']}", "errors": errors}
         return Response(body, status=status.HTTP_400_BAD_REQUEST)
     if isinstance(error, AnotherTab):
         draft = error.draft
-        clash: dict[str, Any] = {"error": str(error), "revision": draft.revision, "content": draft.content}
+        clash: dict[str, Any] = {"error": _told(error), "revision": draft.revision, "content": draft.content}
         return Response(clash, status=status.HTTP_409_CONFLICT)
     if isinstance(error, RequestDataTooBig):
         error = TooLarge("The request is too large; shorten the texts.")
     for kind, code in _STATUS:
         if isinstance(error, kind):
-            return Response({"error": str(error), "errors": []}, status=code)
+            return Response({"error": _told(error), "errors": []}, status=code)
     response = exception_handler(error, context)
     if response is not None:
         detail = response.data.get("detail", "") if isinstance(response.data, dict) else ""
         response.data = {
-            "error": str(detail or "The request is not valid."),
+            "error": str(detail or gettext("The request is not valid.")),
             "errors": _fields(response.data),
         }
     return response
+
+
+def _told(message: object) -> str:
+    """Return a service's sentence in the page's language, where it is one that is always the same."""
+    return gettext(str(message)) if str(message) else ""
 
 
 def _fields(data: Any) -> list[dict[str, str]]:

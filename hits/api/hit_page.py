@@ -10,8 +10,11 @@ from rest_framework.response import Response
 from rest_framework.throttling import SimpleRateThrottle
 from rest_framework.views import APIView
 
+from hits import registry
 from hits.api.parsers import StrictJSONParser
-from hits.models import Submission
+from hits.domain.states import Purpose
+from hits.models import Attempt, Submission
+from hits.selectors import feedback
 from hits.selectors import submissions as read
 from hits.services import submit
 from hits.services.submit import PageKey
@@ -94,8 +97,9 @@ class OpenView(HitPageView):
             {
                 "draft": draft.content if draft else None,
                 "revision": draft.revision if draft else 0,
-                "submission": _submission(stored) if stored else None,
+                "submission": _stored(stored) if stored else None,
                 "seconds_left": read.seconds_left(attempt),
+                "feedback": _feedback(attempt),
             }
         )
 
@@ -135,6 +139,8 @@ class SubmissionInput(serializers.Serializer[Any]):
     answer = serializers.DictField()
     active_seconds = Number()
     simulated = serializers.BooleanField(default=False)
+    hints = serializers.JSONField(required=False)  # checked by the service, which names the row and the part
+    instructions = serializers.IntegerField(required=False, allow_null=True, min_value=1, max_value=2**62)
 
 
 class SubmissionView(HitPageView):
@@ -155,18 +161,33 @@ class SubmissionView(HitPageView):
 class ConsentInput(serializers.Serializer[Any]):
     """Body of an agreement."""
 
-    version = serializers.IntegerField(min_value=1)
+    version = serializers.IntegerField(min_value=0, max_value=MAX_REVISION)
+    country = serializers.CharField(max_length=2, required=False, allow_blank=True)
+    about_me = serializers.DictField(required=False)
 
 
 class ConsentView(HitPageView):
-    """Agree to the consent text."""
+    """Agree to the consent text, and say where one works from."""
 
     def post(self, request: Request) -> Response:
-        """Record the agreement; repeatable."""
+        """Record both, and what the worker chose to say about themselves; repeatable."""
         body = ConsentInput(data=request.data)
         body.is_valid(raise_exception=True)
-        submit.agree(key=page_key(request), version=body.validated_data["version"])
+        submit.agree(key=page_key(request), **body.validated_data)
         return Response({})
+
+
+def _feedback(attempt: Attempt) -> dict[str, Any] | None:
+    """Return what a trainer wrote about the worker's last training task; only training shows it."""
+    batch = attempt.hit.unit.batch
+    if registry.get(batch.kind).purpose is not Purpose.TRAINING:
+        return None
+    found = feedback.latest(attempt.worker, batch.project, batch.kind)
+    return found.as_page() if found else None
+
+
+def _stored(row: Submission) -> dict[str, Any]:
+    return {**_submission(row), "confirmed": read.is_confirmed(row)}
 
 
 def _submission(row: Submission) -> dict[str, str]:

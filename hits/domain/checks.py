@@ -11,12 +11,12 @@ from itertools import combinations
 
 from hits.domain.geometry import Box, covered_share
 from hits.domain.observation import ObservationPair
+from hits.domain.pronouns import find_pronouns
 
 TINY_SHARE = 0.003
 HUGE_SHARE = 0.85
 ALIKE = 0.8
 FAST_SHARE = 1 / 3
-_PRONOUN = re.compile(r"\b(?:he|she|him|her|his|hers|himself|herself)\b", re.IGNORECASE)
 _WORD = re.compile(r"\w+")
 
 
@@ -94,9 +94,9 @@ def inferences_alike(pairs: Sequence[ObservationPair]) -> Check:
 def pronouns(pairs: Sequence[ObservationPair]) -> Check:
     """Nobody's gender is assumed by a pronoun."""
     for pair in pairs:
-        found = _PRONOUN.search(pair.inference) or _PRONOUN.search(pair.clue)
+        found = find_pronouns(pair.inference) or find_pronouns(pair.clue)
         if found:
-            word = found.group().lower()
+            word = found[0].text.lower()
             return Check(False, f"Pair {pair.index} says “{word}”", f"“{word}”")
     return Check(True, "No “he” or “she”")
 

@@ -3,6 +3,7 @@
 Codes after the public-domain table of the time zone database; names as people write them in a form.
 """
 
+import re
 import unicodedata
 
 COUNTRIES = {
@@ -266,6 +267,24 @@ def is_country(code: str) -> bool:
 def country_name(code: str) -> str:
     """Return the English name; the code itself when it is none of the list."""
     return COUNTRIES.get(code, code)
+
+
+def codes_from(text: str) -> tuple[str, ...]:
+    """Return the codes of countries that a person listed by code or name, separated by commas; each one once.
+
+    Raises:
+        ValueError: one of them is no country; the message repeats it.
+    """
+    names = {_plain(name): code for code, name in COUNTRIES.items()}
+    found = []
+    for item in filter(None, (part.strip() for part in re.split(r"[,;\n]", text))):
+        code = item.upper() if item.upper() in COUNTRIES else names.get(_plain(item))
+        if code is None:
+            raise ValueError(
+                f"“{item[:40]}” is no country: use a code such as US, or the name as in the list"
+            )
+        found.append(code)
+    return tuple(dict.fromkeys(found))
 
 
 def by_name() -> list[tuple[str, str]]:

@@ -24,3 +24,23 @@ class ObservationPair:
     confidence: Confidence
     boxes: tuple[Box, ...]
     bonus: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class GradedPair:
+    """One pair that a person grades. ``item`` counts an answer's pairs from 0; ``number`` its image's, from 1."""
+
+    item: int
+    image: int
+    number: int
+    clue: str
+    inference: str
+    confidence: Confidence
+
+
+@dataclass(frozen=True, slots=True)
+class ExamScore:
+    """How many of an exam's questions were answered rightly."""
+
+    right: int
+    asked: int

@@ -16,7 +16,10 @@ DESCRIPTIONS = {
     Pool.APPLIED: "You handed in this project's qualification task. It can be taken once.",
     Pool.QUALIFIED: "Granted after this project's qualification task, when enough of your pairs are reasonable.",
     Pool.TRAINED: "Granted after this project's training task, when a trainer says that you are ready.",
-    Pool.EXCLUDED: "Held by workers who get no new tasks of this project at present. Work in hand is still paid.",
+    Pool.EXCLUDED: (
+        "Held by workers who get no new tasks of this project at present. Work in hand is still paid. "
+        "When it is taken away, the tasks are open again."
+    ),
 }
 
 

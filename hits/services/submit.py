@@ -18,6 +18,7 @@ from hits.domain import demographics
 from hits.domain.countries import COUNTRIES
 from hits.domain.crashpoints import crash_point
 from hits.domain.hashing import canonical_json, content_sha256
+from hits.hints.shown import BadReport, parse_shown
 from hits.models import (
     Attempt,
     Batch,
@@ -231,10 +232,12 @@ def store_submission(
     active_seconds: float,
     simulated: bool = False,
     instructions: int | None = None,
+    hints: Any = (),
 ) -> tuple[Submission, bool]:
     """Check and store an answer; return it with whether it is new. The same content again is the same row.
 
-    ``instructions`` is the version's row that the page showed, ``None`` the kind's own text.
+    ``instructions`` is the version's row that the page showed, ``None`` the kind's own text. ``hints`` are the live
+    hints that were shown and what became of them; they are no part of the answer or its hash.
 
     Raises:
         hits.kind.InvalidAnswer: the kind's rules are broken; every field is named.
@@ -243,6 +246,7 @@ def store_submission(
     """
     if len(canonical_json(answer)) > MAX_ANSWER_BYTES:
         raise TooLarge(f"answer: over {MAX_ANSWER_BYTES // 1000} kB; shorten the texts")
+    shown = _shown_hints(hints)
     attempt = open_attempt(key)
     unit = attempt.hit.unit
     kind = registry.get(unit.batch.kind)
@@ -265,6 +269,7 @@ def store_submission(
                     images=_fingerprints(unit),
                     active_seconds=round(active_seconds, 3),
                     simulated=simulated,
+                    hints=shown,
                     instructions=_seen(instructions, unit),
                 )
             crash_point("submit.after_store")
@@ -276,6 +281,13 @@ def store_submission(
             "This submission was sent before with other content. Reload the task and submit again."
         )
     return known, False
+
+
+def _shown_hints(raw: Any) -> list[dict[str, Any]]:
+    try:
+        return parse_shown(list(raw) if isinstance(raw, tuple) else raw)
+    except BadReport as error:
+        raise Refused(str(error)) from error
 
 
 def _check_terms(attempt: Attempt, active_seconds: float, simulated: bool) -> None:

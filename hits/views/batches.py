@@ -12,12 +12,14 @@ from django.views.decorators.http import require_POST, require_safe
 from hits import registry
 from hits.domain.chart import Chart, Point, pay_chart
 from hits.domain.pay import mean_cents, median_cents, payout, top_up
-from hits.domain.states import OPEN_JOB_STATES, JobState
+from hits.domain.states import OPEN_JOB_STATES, BatchState, JobState
 from hits.domain.text import row_number
 from hits.models import Batch, Job, Project
 from hits.mturk.boto import marketplace
 from hits.payments.summary import batch_money
 from hits.selectors import console, pay, review
+from hits.selectors.access import who_may
+from hits.selectors.instructions import of_kind, seen_in
 from hits.services import batches as services
 from hits.services.environment import refuse_other_marketplace
 from hits.services.errors import Refused
@@ -73,8 +75,21 @@ def batch_detail(request: HttpRequest, batch: Batch) -> HttpResponse:
         "fees": batch.fees,
         "at_once": AT_ONCE,
     }
-    context |= _pay(batch) | _approve_all(batch, progress)
+    context |= _pay(batch) | _approve_all(batch, progress) | _told(batch)
     return render(request, "hits/batch.html", context)
+
+
+def _told(batch: Batch) -> dict[str, Any]:
+    """Say who may do it and what they read, and offer the versions that it could show instead."""
+    versions = list(of_kind(batch.project, batch.kind).defer("body", "examples"))
+    shown = batch.instructions
+    return {
+        "who_may": who_may(batch),
+        "told": shown,
+        "seen": seen_in(batch),
+        "others": [row for row in versions if row != shown],
+        "may_change": batch.state != BatchState.CLOSED and (bool(versions) or shown is not None),
+    }
 
 
 def _kind_title(batch: Batch) -> str:

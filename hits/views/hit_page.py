@@ -11,19 +11,25 @@ from django.contrib.auth.decorators import login_not_required
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
+from django.utils.translation import gettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.clickjacking import xframe_options_exempt
 from django.views.decorators.http import require_safe
 
 from hits import registry
+from hits.domain.countries import by_name
+from hits.domain.demographics import QUESTIONS
 from hits.domain.external_question import NO_ASSIGNMENT
-from hits.domain.money import format_dollars
 from hits.domain.states import BatchState
 from hits.markdown import to_html
-from hits.models import Batch, Unit
+from hits.models import Batch, Unit, Worker
 from hits.selectors import pages
+from hits.selectors.eligibility import declared_country, why_not
+from hits.selectors.hints import rules_of
 from hits.selectors.images import facts_of
+from hits.selectors.instructions import shown_by
 from hits.services.submit import PageKey, issue_token
+from hits.views import language
 
 MAX_ID = 64
 _PLAIN_PATH = re.compile(r"(/[A-Za-z0-9_~-][A-Za-z0-9_~.-]*)*/?")
@@ -49,6 +55,9 @@ def hit_page(request: HttpRequest, public_id: uuid.UUID) -> HttpResponse:
         return _refused(request, "This photo was taken down, so there is nothing to do here.")
     submit_to = ""
     if not preview:
+        reasons = _closed_to(worker, unit)
+        if reasons:
+            return _refused(request, *reasons)
         if unit.batch.state == BatchState.CLOSED or not worker_id or not _parameter(request, "hitId"):
             return _refused(request, "This task is not open.")
         submit_to = _submit_url(_parameter(request, "turkSubmitTo"))
@@ -82,8 +91,20 @@ def _submit_url(turk_submit_to: str) -> str:
     return f"{turk_submit_to.rstrip('/')}/mturk/externalSubmit"
 
 
-def _refused(request: HttpRequest, reason: str) -> HttpResponse:
-    return render(request, "hits/task_refused.html", {"reason": reason}, status=403)
+def _closed_to(worker: Worker | None, unit: Unit) -> list[str]:
+    """Return why this worker may not begin; work that was begun is never held up."""
+    if worker is not None and pages.has_begun(worker, unit):
+        return []
+    return why_not(worker, unit.batch)
+
+
+def _refused(request: HttpRequest, *reasons: str) -> HttpResponse:
+    # The services speak English; sentences that are always the same are known to the translation.
+    context = {
+        "reasons": [gettext(reason) for reason in reasons],
+        "languages": language.language_links(request),
+    }
+    return render(request, "hits/task_refused.html", context, status=403)
 
 
 def _context(request: HttpRequest, unit: Unit, *, preview: bool, submit_to: str) -> dict[str, Any]:
@@ -97,7 +118,9 @@ def _context(request: HttpRequest, unit: Unit, *, preview: bool, submit_to: str)
     config: dict[str, Any] = {
         "mode": "preview" if preview else "work",
         "consent": consent,
-        "api": {name: reverse(f"hit-api-{name}") for name in ("open", "draft", "submission", "consent")},
+        "api": {
+            name: reverse(f"hit-api-{name}") for name in ("open", "draft", "submission", "consent", "hints")
+        },
         "submitTo": submit_to,
         "assignmentId": "" if preview else assignment_id,
         "kind": kind.name,
@@ -105,6 +128,8 @@ def _context(request: HttpRequest, unit: Unit, *, preview: bool, submit_to: str)
         "unit": page_unit,
         "pay": pay,
         "usual_seconds": kind.usual_seconds,
+        "instructions": batch.instructions_id,
+        "hints": [rule.value for rule in rules_of(kind)],
     }
     if not preview:
         key = PageKey(str(unit.public_id), _parameter(request, "hitId"), assignment_id, worker_id)
@@ -116,20 +141,30 @@ def _context(request: HttpRequest, unit: Unit, *, preview: bool, submit_to: str)
         "pay": pay,
         "preview": preview,
         "consent": consent,
+        "countries": by_name() if consent and consent["ask_country"] else [],
+        "about_me": QUESTIONS if consent and consent["ask_country"] else [],
         "batch": batch,
         # Our worker site counts down above the frame, from the accept itself: two clocks would differ.
         "host_counts_down": batch.environment == "local",
         "usual_minutes": max(1, round(kind.usual_seconds / 60)),
+        "instructions": shown_by(batch),
+        "catalog": language.catalog(),
+        "languages": language.language_links(request),
     }
 
 
 def _consent(batch: Batch, worker_id: str) -> dict[str, Any] | None:
     worker = pages.known_worker(batch.environment, worker_id)
-    if pages.agreed(worker, batch.project):
+    known = declared_country(worker, batch.project)
+    if pages.agreed(worker, batch.project) and known:
         return None
     text = pages.current_consent(batch.project)
-    assert text is not None
-    return {"version": text.version, "html": to_html(text.body)}
+    return {
+        "version": text.version if text else 0,
+        "html": to_html(text.body) if text else "",
+        # On the page alone: who asks for it with somebody else's id must not learn where they live.
+        "ask_country": not known,
+    }
 
 
 def _pay(batch: Batch) -> dict[str, Any]:
@@ -138,7 +173,7 @@ def _pay(batch: Batch) -> dict[str, Any]:
     return {
         "reward_cents": batch.reward_cents,
         "bonus_cents": batch.bonus_cents,
-        "reward": format_dollars(batch.reward_cents),
-        "bonus": format_dollars(batch.bonus_cents) if batch.bonus_cents else "",
-        "bonus_max": format_dollars(most) if most else "",
+        "reward": language.dollars(batch.reward_cents),
+        "bonus": language.dollars(batch.bonus_cents) if batch.bonus_cents else "",
+        "bonus_max": language.dollars(most) if most else "",
     }

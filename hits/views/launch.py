@@ -16,6 +16,7 @@ from hits.kind import HitKind
 from hits.models import Image, Project
 from hits.mturk.environments import current
 from hits.selectors.images import unused
+from hits.selectors.instructions import of_kind
 from hits.services import launch
 from hits.services.errors import Refused
 from hits.views.access import project_page
@@ -36,7 +37,8 @@ def batch_new(request: HttpRequest, project: Project) -> HttpResponse:
     if known is not None:
         return redirect("batch-detail", known.pk)
     images = unused(project, kind.name)
-    form = LaunchForm(kind, len(images), request.POST or None)
+    versions = list(of_kind(project, kind.name).defer("body", "examples"))
+    form = LaunchForm(kind, len(images), versions, request.POST or None)
     context |= {
         "form": form,
         "available": len(images),
@@ -73,6 +75,7 @@ def _estimate(project: Project, kind: HitKind, form: LaunchForm) -> dict[str, An
     return {
         "estimate": cost,
         "terms": terms,
+        "who_may": form.who_may,
         "units": form.units,
         "rate": rate,
         "under": max(0, project.target_cents_per_hour - rate),

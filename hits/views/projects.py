@@ -51,7 +51,7 @@ def project_new(request: HttpRequest) -> HttpResponse:
 @require_safe
 @project_page()
 def project_people(request: HttpRequest, project: Project) -> HttpResponse:
-    """Show members and annotators."""
+    """Show the members and their roles; workers have a list of their own."""
     return _people(request, project, MemberForm())
 
 
@@ -93,10 +93,8 @@ def _people(request: HttpRequest, project: Project, form: MemberForm, status: in
     context = {
         "project": project,
         "section": "people",
-        "tab": "people",
+        "tab": "members",
         "members": people.members(project),
-        "annotators": people.annotators(project),
-        "consent": project.consent_texts.first(),
         "form": form,
         "admin": may(request.user, project, Role.ADMIN),
     }

@@ -12,6 +12,7 @@ PUBLIC = {
     "hit/api/open": "authenticated by the page's signed token",
     "hit/api/draft": "authenticated by the page's signed token",
     "hit/api/submission": "authenticated by the page's signed token",
+    "hit/api/hints": "authenticated by the page's signed token",
     "hit/api/consent": "authenticated by the page's signed token",
     "api/jobs/<int:job_id>/": "the REST framework signs in by itself, and the view checks the role",
     "mturk/": "authenticated by SigV4",

@@ -1,0 +1,92 @@
+"""``manage.py serve_encoder``: the process that live hints ask about meanings. ``serve`` and ``demo`` start it."""
+
+import fcntl
+import logging
+import os
+import signal
+import socket
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from django.conf import settings
+
+from curation.features.encoder import EncoderUnavailable
+from hits.management.base import DeerstalkerCommand, bad_input
+
+
+class Command(DeerstalkerCommand):
+    """Answer over a Unix socket until Ctrl C or SIGTERM."""
+
+    help = "Answer live hints' questions about meanings at VAR_DIR/encoder.sock, until it is stopped."
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Load the models, listen, and clean up at the end."""
+        signal.signal(signal.SIGTERM, _stop)
+        path: Path = settings.HINTS_SOCKET
+        with suppress(KeyboardInterrupt), _alone(path):
+            self._serve(path)
+
+    def _serve(self, path: Path) -> None:
+        # A page waits for one short sentence: a second thread gains little and takes the web server's core.
+        os.environ.setdefault("OMP_NUM_THREADS", "1")
+        logging.getLogger("sentence_transformers").setLevel(logging.WARNING)
+        from curation.features.contradiction import ContradictionEncoder
+        from curation.features.sentence import SentenceEncoder
+        from curation.pipelines.hint_encoder import HintServer, Similarity
+
+        try:
+            nli = settings.HINTS_NLI_MODEL
+            denied = ContradictionEncoder(Path(nli)).probabilities if nli else None
+            similarity = Similarity(SentenceEncoder())
+        except EncoderUnavailable as error:
+            raise bad_input(str(error)) from error
+        similarity([("warm", "up")])  # the first question is the slow one; no page shall wait for it
+        try:
+            server = HintServer(path, {"similar": similarity, "contradict": denied})
+        except OSError as error:
+            raise bad_input(f"{path}: {error.strerror or error}") from error
+        with server:
+            self.stderr.write(f"Live hints are answered at {path}.", style_func=str)
+            try:
+                server.serve_forever(poll_interval=0.2)
+            finally:
+                path.unlink(missing_ok=True)
+
+
+@contextmanager
+def _alone(path: Path) -> Iterator[None]:
+    """Hold the socket's place; what an earlier process left behind there is removed.
+
+    Raises:
+        CommandError: an encoder runs here already, or something else is in the way.
+    """
+    with path.with_name(f"{path.name}.lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            raise bad_input(f"{path}: an encoder runs here already; stop it first") from error
+        if path.exists() or path.is_symlink():
+            if not stat.S_ISSOCK(path.lstat().st_mode):
+                raise bad_input(f"{path}: this is no socket; move it out of the way")
+            if _answers(path):
+                raise bad_input(f"{path}: an encoder runs here already; stop it first")
+            path.unlink()
+        yield
+
+
+def _answers(path: Path) -> bool:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+        probe.settimeout(1)
+        try:
+            probe.connect(str(path))
+        except OSError:
+            return False
+    return True
+
+
+def _stop(number: int, frame: FrameType | None) -> None:
+    raise KeyboardInterrupt

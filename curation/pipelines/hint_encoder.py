@@ -1,0 +1,133 @@
+"""The encoder process of live hints: answers over a Unix socket how near texts are in meaning.
+
+The web process loads no model (ruling 7), so it asks here. The messages are those of ``hits.hints.wire``:
+``{"do": "similar" | "contradict", "pairs": [[text, text], …]}`` is answered by ``{"scores": [number, …]}``, by
+``{"scores": null}`` where there is no such model, or by ``{"error": text}``.
+"""
+
+import socket
+import socketserver
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from threading import BoundedSemaphore, Lock
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hits.hints import wire
+from hits.hints.card import LONGEST_TEXT, Pair
+
+KEPT_TEXTS = 4096
+IDLE_SECONDS = 10.0
+MOST_CLIENTS = 32
+Answer = Callable[[Sequence[Pair]], list[float]]
+
+
+class Sentences(Protocol):
+    """What turns texts into vectors of length 1."""
+
+    def encode_texts(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return (n, d) rows of length 1."""
+        ...
+
+
+class Similarity:
+    """Cosines of pairs. Vectors are kept: between two questions of one page mostly one text has changed."""
+
+    def __init__(self, encoder: Sentences, *, kept: int = KEPT_TEXTS) -> None:
+        self._encoder = encoder
+        self._kept = kept
+        self._vectors: OrderedDict[str, NDArray[np.float32]] = OrderedDict()
+        self._lock = Lock()
+
+    def __call__(self, pairs: Sequence[Pair]) -> list[float]:
+        """Return a cosine for each pair."""
+        with self._lock:  # one model, one text at a time: more threads would only share the same cores
+            vectors = self._of({text for pair in pairs for text in pair})
+        return [float(vectors[a] @ vectors[b]) for a, b in pairs]
+
+    def _of(self, texts: set[str]) -> dict[str, NDArray[np.float32]]:
+        new = sorted(texts - self._vectors.keys())
+        for text, row in zip(new, self._encoder.encode_texts(new), strict=True):
+            self._vectors[text] = row
+        found = {}
+        for text in texts:
+            self._vectors.move_to_end(text)
+            found[text] = self._vectors[text]
+        while len(self._vectors) > self._kept:
+            self._vectors.popitem(last=False)
+        return found
+
+
+class HintServer(socketserver.ThreadingMixIn, socketserver.UnixStreamServer):
+    """Listens at ``path`` for as long as ``serve_forever`` runs; one thread a client, so many and no more."""
+
+    daemon_threads = True
+    request_queue_size = 64
+
+    def __init__(self, path: Path, answers: dict[str, Answer | None]) -> None:
+        self.answers = answers
+        self._room = BoundedSemaphore(MOST_CLIENTS)
+        super().__init__(str(path), _Client)
+
+    def server_bind(self) -> None:
+        """Make the socket for this user alone, from the first moment on."""
+        super().server_bind()
+        Path(str(self.server_address)).chmod(0o600)
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        """Answer in a thread, or hang up when all places are taken: no answer is no hint."""
+        if not self._room.acquire(blocking=False):
+            self.shutdown_request(request)
+            return
+        super().process_request(request, client_address)
+
+    def process_request_thread(self, request: Any, client_address: Any) -> None:
+        """Answer, then make room."""
+        try:
+            super().process_request_thread(request, client_address)
+        finally:
+            self._room.release()
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Say nothing of a client that went away."""
+
+    def reply(self, message: dict[str, Any]) -> dict[str, Any]:
+        """Return the answer to one message.
+
+        Raises:
+            WireError: a question that is not known or not well put.
+        """
+        question = message.get("do")
+        if not isinstance(question, str) or question not in self.answers:
+            raise wire.WireError(f"do: use {', '.join(sorted(self.answers))}")
+        pairs = _pairs(message.get("pairs"))
+        answer = self.answers[question]
+        return {"scores": answer(pairs) if answer else None}
+
+
+class _Client(socketserver.BaseRequestHandler):
+    server: HintServer
+    request: socket.socket
+
+    def handle(self) -> None:
+        """Answer message after message until the client hangs up or sends what is none."""
+        self.request.settimeout(IDLE_SECONDS)
+        try:
+            while (message := wire.read(self.request.recv)) is not None:
+                self.request.sendall(wire.pack(self.server.reply(message)))
+        except wire.WireError as error:
+            self.request.sendall(wire.pack({"error": str(error)}))
+
+
+def _pairs(raw: Any) -> list[Pair]:
+    if not isinstance(raw, list) or len(raw) > wire.MOST_PAIRS:
+        raise wire.WireError(f"pairs: send a list of {wire.MOST_PAIRS} pairs or fewer")
+    for pair in raw:
+        if not isinstance(pair, list) or len(pair) != 2 or not all(isinstance(text, str) for text in pair):  # noqa: PLR2004
+            raise wire.WireError("pairs: each is two texts")
+        if any(len(text) > LONGEST_TEXT for text in pair):
+            raise wire.WireError(f"pairs: a text has more than {LONGEST_TEXT} characters")
+    return [(first, second) for first, second in raw]

@@ -1,0 +1,42 @@
+"""Live hints: the page sends its draft, and gets what is worth a second thought. Nothing is stored."""
+
+from django.conf import settings
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from hits.api.hit_page import BeginThrottle, HitPageView, TokenThrottle, page_key
+from hits.domain.hashing import canonical_json
+from hits.hints.client import EncoderClient
+from hits.selectors import hints, pages
+from hits.services.errors import Refused, TooLarge
+from hits.services.submit import MAX_ANSWER_BYTES, NotEligible, find_hit
+
+# One a web process, so that all its threads know when the encoder did not answer.
+_encoder = EncoderClient(settings.HINTS_SOCKET)
+
+
+class HintThrottle(TokenThrottle):
+    """For asking after hints."""
+
+    scope = "hit-hints"
+
+
+class HintsView(HitPageView):
+    """Look at a draft."""
+
+    throttle_classes = [BeginThrottle, HintThrottle]
+
+    def post(self, request: Request) -> Response:
+        """Return the hints on the answer so far, card by card, the surest first."""
+        draft = request.data
+        if not isinstance(draft, dict):
+            raise Refused("Send the answer so far as an object.")
+        if len(canonical_json(draft)) > MAX_ANSWER_BYTES:
+            raise TooLarge(f"answer: over {MAX_ANSWER_BYTES // 1000} kB; shorten the texts")
+        key = page_key(request)
+        hit = find_hit(key)
+        if pages.is_excluded(pages.known_worker(hit.environment, key.worker_id), hit.unit):
+            raise NotEligible("This task is about your own work, so somebody else has to do it.")
+        model = _encoder if settings.HINTS_NLI_MODEL else None
+        found = hints.hints_on(hit, draft, encoder=_encoder, model=model)
+        return Response({"hints": [hint.as_dict() for hint in found]})

@@ -1,0 +1,80 @@
+"""What a trainer remarks on an attempt: rows that hang on a box, a part of a card, a card, or the whole."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from hits.domain.text import TextError, clean_line
+
+MOST_REMARKS = 40
+MAX_REMARK = 1000
+MAX_SUMMARY = 2000
+PARTS = ("clue", "boxes", "inference", "confidence")
+_KEYS = ("observation", "part", "box", "text")
+
+
+class RemarkError(ValueError):
+    """A remark that cannot be kept; the message names the field."""
+
+
+def parse_remarks(raw: Any, boxes: Mapping[int, int]) -> list[dict[str, Any]]:
+    """Return the remarks tidied, in their order.
+
+    Args:
+        raw: rows of ``{"observation", "part", "box", "text"}``; what does not apply is null or left out.
+        boxes: how many boxes each observation of the answer has, by its number.
+
+    Raises:
+        RemarkError: no list, too many, a foreign key, no text, or a place that the answer does not have.
+    """
+    if not isinstance(raw, list | tuple):
+        raise RemarkError("remarks: send a list")
+    if len(raw) > MOST_REMARKS:
+        raise RemarkError(f"remarks: {len(raw)} of them; write {MOST_REMARKS} or fewer")
+    return [_remark(row, f"remarks[{place}]", boxes) for place, row in enumerate(raw)]
+
+
+def _remark(row: Any, path: str, boxes: Mapping[int, int]) -> dict[str, Any]:
+    if not isinstance(row, Mapping) or not set(row) <= set(_KEYS):
+        raise RemarkError(f"{path}: send {', '.join(_KEYS)} and nothing else")
+    observation, part, box = (row.get(key) for key in _KEYS[:3])
+    if not (observation is None or (type(observation) is int and observation in boxes)):
+        known = ", ".join(str(number) for number in sorted(boxes))
+        raise RemarkError(f"{path}.observation: use one of the answer's ({known}), or null for the whole")
+    if not (part is None or part in PARTS):
+        raise RemarkError(f"{path}.part: use {', '.join(PARTS)}, or null for the whole card")
+    if part is not None and observation is None:
+        raise RemarkError(f"{path}.part: name the observation that it belongs to")
+    if box is not None:
+        _check_box(box, f"{path}.box", part, boxes.get(observation, 0) if observation is not None else 0)
+    return {"observation": observation, "part": part, "box": box, "text": _text(row.get("text"), path)}
+
+
+def _check_box(box: Any, path: str, part: Any, count: int) -> None:
+    if part != "boxes":
+        raise RemarkError(f'{path}: a remark on a box has the part "boxes"')
+    if type(box) is not int or not 1 <= box <= count:
+        raise RemarkError(f"{path}: use a number from 1 to {count}, the boxes of this observation")
+
+
+def _text(raw: Any, path: str) -> str:
+    text = clean(raw, maximum=MAX_REMARK, path=f"{path}.text")
+    if not text:
+        raise RemarkError(f"{path}.text: write the remark, or leave the row out")
+    return text
+
+
+def clean(raw: Any, *, maximum: int, path: str) -> str:
+    """Return a text of several lines tidied line by line, empty lines at its ends left out.
+
+    Raises:
+        RemarkError: no text, control characters, or longer than ``maximum``.
+    """
+    if not isinstance(raw, str):
+        raise RemarkError(f"{path}: send a text")
+    try:
+        text = "\n".join(clean_line(line, maximum=maximum) for line in raw.splitlines()).strip()
+    except TextError as error:
+        raise RemarkError(f"{path}: {error}") from error
+    if len(text) > maximum:
+        raise RemarkError(f"{path}: has {len(text)} characters: use {maximum} or fewer")
+    return text

@@ -1,0 +1,20 @@
+"""What people type on console pages, checked before a service sees it."""
+
+from hits.forms.instructions import ExampleForms, InstructionsForm, example_forms
+from hits.forms.launch import LaunchForm, launch_key, typed_cost
+from hits.forms.parts import MoneyField, PageForm
+from hits.forms.projects import ConsentForm, MemberForm, ProjectForm
+
+__all__ = [
+    "ConsentForm",
+    "ExampleForms",
+    "InstructionsForm",
+    "LaunchForm",
+    "MemberForm",
+    "MoneyField",
+    "PageForm",
+    "ProjectForm",
+    "example_forms",
+    "launch_key",
+    "typed_cost",
+]

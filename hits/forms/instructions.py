@@ -1,0 +1,166 @@
+"""The studio's forms: a text and its worked examples, read even while they are unfinished."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias
+
+from django import forms
+
+from hits.domain.geometry import Box
+from hits.domain.instructions import (
+    MAX_BODY,
+    MAX_EXAMPLES,
+    MAX_NOTE,
+    MAX_SUMMARY,
+    Example,
+    Text,
+    boxes_as_text,
+    boxes_from_text,
+)
+from hits.forms.parts import PageForm
+from hits.kind import HitKind
+from hits.selectors.instructions import own_drawings
+
+
+class InstructionsForm(PageForm):
+    """The text of a new version. Its worked examples are forms of their own, since there are several."""
+
+    summary = forms.CharField(
+        max_length=MAX_SUMMARY,
+        label="In one line",
+        help_text="Stands beside “How to do this”, before anybody unfolds the text.",
+    )
+    body = forms.CharField(
+        label="Text",
+        widget=forms.Textarea(attrs={"rows": 16, "maxlength": MAX_BODY, "spellcheck": "true"}),
+        help_text="Markdown: “1. ” or “- ” begins a list, **two stars** make bold, *one* italic, ## a heading. "
+        "![what it shows](photo:12) shows photo 12 of this project.",
+    )
+    note = forms.CharField(
+        max_length=MAX_NOTE, label="What changed", help_text="For colleagues; workers do not see it."
+    )
+    based_on = forms.IntegerField(min_value=0, max_value=2**31 - 1, widget=forms.HiddenInput)
+
+    @property
+    def typed(self) -> dict[str, Any]:
+        """What was typed, to be shown again."""
+        return {name: self.data.get(name, "") for name in self.fields}
+
+    def text(self, examples: "ExampleForms") -> Text:
+        """Return the text as typed, cut where it is too long to be looked at; it need not be valid."""
+        body = "\n".join(self.data.get("body", "")[: 2 * MAX_BODY].splitlines())[: MAX_BODY + 1]
+        found = [form.example() for form in examples.forms]
+        return Text(
+            self.data.get("summary", "")[: MAX_SUMMARY + 1],
+            body,
+            tuple(row for row in found if row is not None),
+        )
+
+    def refuse(self, message: str) -> None:
+        """Put a service's refusal, which begins with the field's name, where it belongs."""
+        name, _, rest = message.partition(": ")
+        known = name in self.fields
+        self.add_error(name if known else None, f"{rest[:1].upper()}{rest[1:]}." if known else f"{message}.")
+
+
+DRAWING = "drawing:"
+
+
+class ExampleForm(PageForm):
+    """One worked example. A row with nothing in it is no example."""
+
+    weak = forms.CharField(required=False, label="Weak", widget=forms.Textarea(attrs={"rows": 2}))
+    good = forms.CharField(required=False, label="Works", widget=forms.Textarea(attrs={"rows": 2}))
+    why = forms.CharField(required=False, label="Why", widget=forms.Textarea(attrs={"rows": 2}))
+    picture = forms.ChoiceField(required=False, label="Picture")
+    photo = forms.IntegerField(
+        required=False,
+        min_value=1,
+        max_value=10**15,
+        label="Photo number",
+        help_text="As on the Photos page.",
+    )
+    boxes = forms.CharField(
+        required=False,
+        label="Boxes",
+        max_length=400,
+        widget=forms.Textarea(attrs={"rows": 2, "placeholder": "120, 80, 200, 150"}),
+        help_text="One a line: left, top, width and height in pixels of the photo.",
+    )
+    leave_out = forms.BooleanField(required=False, label="Leave this example out")
+
+    def __init__(self, *args: Any, drawings: Sequence[str] = (), **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        picture: Any = self.fields["picture"]
+        picture.choices = [
+            ("", "None"),
+            ("photo", "A photo, by number"),
+            *((DRAWING + path, "The task’s own drawing") for path in drawings),
+        ]
+
+    def clean_boxes(self) -> tuple[Box, ...]:
+        """Return boxes; whether they lie on the photo is checked with the photo."""
+        try:
+            return boxes_from_text(self.cleaned_data["boxes"])
+        except ValueError as error:
+            raise forms.ValidationError(f"{error}.") from None
+
+    def clean(self) -> dict[str, Any]:
+        """A photo that is chosen has a number."""
+        data = super().clean() or {}
+        if data.get("picture") == "photo" and not data.get("photo") and "photo" not in self.errors:
+            self.add_error("photo", "Write the photo’s number; the Photos page shows it.")
+        return data
+
+    def example(self) -> Example | None:
+        """Return the row as far as it can be read, or ``None`` where it holds nothing or is to be left out."""
+        data = getattr(self, "cleaned_data", None) or {}
+        texts = [data.get(name, "").strip() for name in ("weak", "good", "why")]
+        picture, photo = data.get("picture", ""), data.get("photo")
+        if data.get("leave_out") or not (any(texts) or picture or photo):
+            return None
+        weak, good, why = texts
+        drawn = picture.startswith(DRAWING)
+        return Example(
+            weak=weak,
+            good=good,
+            why=why,
+            image=None if drawn else photo,
+            boxes=() if drawn or not photo else data.get("boxes") or (),
+            picture=picture.removeprefix(DRAWING) if drawn else "",
+        )
+
+
+ExampleForms: TypeAlias = "forms.BaseFormSet[ExampleForm]"
+
+
+def example_forms(
+    kind: HitKind, examples: Sequence[Example], data: Mapping[str, Any] | None = None, *, more: int = 0
+) -> ExampleForms:
+    """Return the forms of a text's examples: filled from ``examples``, or as typed, with an empty one at the end.
+
+    ``more`` adds empty forms to what was typed.
+    """
+    kwargs = {"drawings": list(own_drawings(kind))}
+    if data is not None and not more:
+        return _ExampleSet(data, prefix="examples", form_kwargs=kwargs)
+    rows = [_initial(row) for row in examples]
+    if data is not None:
+        typed = _ExampleSet(data, prefix="examples", form_kwargs=kwargs)
+        names = list(ExampleForm.base_fields)
+        rows = [{name: form[name].data for name in names} for form in typed.forms]
+    return _ExampleSet(initial=rows, prefix="examples", form_kwargs=kwargs)
+
+
+def _initial(row: Example) -> dict[str, Any]:
+    picture = DRAWING + row.picture if row.picture else "photo" if row.image else ""
+    texts = {"weak": row.weak, "good": row.good, "why": row.why}
+    return texts | {"picture": picture, "photo": row.image, "boxes": boxes_as_text(row.boxes)}
+
+
+_ExampleSet = forms.formset_factory(
+    ExampleForm,
+    extra=1,
+    max_num=MAX_EXAMPLES,
+    absolute_max=MAX_EXAMPLES,
+    validate_max=True,
+)

@@ -1,0 +1,102 @@
+"""What rules look at and what they return."""
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Protocol
+
+from hits.domain.geometry import Box
+
+LONGEST_TEXT = 1000  # characters of a field that rules look at; more than any field may hold
+LONGEST_QUOTE = 200
+
+
+class Rule(StrEnum):
+    """Every rule by name, the surest first: that is the order in which hints are given."""
+
+    NO_BOX = "no_box"
+    PROFANITY = "profanity"
+    PRONOUN = "pronoun"
+    REPEATS_CLUE = "repeats_clue"
+    REPEATS_OTHER = "repeats_other"
+    CONTRADICTS = "contradicts"
+    CAPTION_LIKE = "caption_like"
+    BOX_TOO_LARGE = "box_too_large"
+    BOX_TOO_SMALL = "box_too_small"
+
+
+class Field(StrEnum):
+    """The part of a card that a hint is about."""
+
+    CLUE = "clue"
+    INFERENCE = "inference"
+    BOXES = "boxes"
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """One card of a page as it stands, complete or not. ``boxes`` is None where the kind asks for none."""
+
+    index: int
+    clue: str = ""
+    inference: str = ""
+    boxes: tuple[Box, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Hint:
+    """One thing to think over. The page puts it into words; ``params`` is what the words need.
+
+    ``quote`` is ``text[start:end]`` of the card's field, in characters (code points); a hint about boxes quotes
+    nothing. ``other`` is the index of the card that this one was compared with.
+    """
+
+    rule: Rule
+    card: int
+    field: Field
+    quote: str = ""
+    start: int = 0
+    end: int = 0
+    other: int | None = None
+    params: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the hint as JSON knows it."""
+        return {
+            "rule": self.rule.value,
+            "card": self.card,
+            "field": self.field.value,
+            "quote": self.quote,
+            "start": self.start,
+            "end": self.end,
+            "other": self.other,
+            "params": dict(self.params),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """Natural size of the image in pixels."""
+
+    width: int
+    height: int
+
+
+Pair = tuple[str, str]
+
+
+class Encoder(Protocol):
+    """Tells how near two texts are in meaning."""
+
+    def similar(self, pairs: Sequence[Pair], budget: float) -> list[float] | None:
+        """Return a cosine for each pair, or ``None`` when there is no answer within ``budget`` seconds."""
+        ...
+
+
+class ContradictionModel(Protocol):
+    """Tells how likely two texts cannot both hold (natural-language inference)."""
+
+    def contradict(self, pairs: Sequence[Pair], budget: float) -> list[float] | None:
+        """Return a probability for each pair, or ``None`` when there is no answer within ``budget`` seconds."""
+        ...

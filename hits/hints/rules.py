@@ -1,0 +1,193 @@
+"""One small pure function a rule. Those that compare meanings stand in ``checking``: they ask an encoder.
+
+The figures are justified in docs/hints.md by the output of ``tests/benchmarks/hints.py``.
+"""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from hits.domain.checks import ALIKE, similarity
+from hits.domain.geometry import Box, covered_share
+from hits.domain.pronouns import find_pronouns
+from hits.hints import words
+from hits.hints.caption import caption_span
+from hits.hints.card import LONGEST_QUOTE, Card, Field, Hint, Rule, Size
+
+LARGE_SHARE = 0.9
+# The smallest hundredth of the boxes that people drew round things in COCO lies below this: 7 × 7 px of 640 × 480.
+SMALL_SHARE = 0.00018
+QUOTED_WORDS = 8
+_WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
+_PROFANE = re.compile(rf"(?<!\w)(?:{'|'.join(words.PROFANITY)})(?!\w)", re.IGNORECASE)
+_DISGUISED = re.compile(r"(?<=[a-z@10$3])[@10$3](?=[a-z@10$3])", re.IGNORECASE)
+_UNMASKED = {"@": "a", "1": "i", "0": "o", "$": "s", "3": "e"}
+_SAME_REST = 0.6
+
+
+def no_box(card: Card, size: Size | None) -> list[Hint]:
+    """Clue and inference are written, and nothing on the photo is marked."""
+    written = card.clue.strip() and card.inference.strip()
+    return [Hint(Rule.NO_BOX, card.index, Field.BOXES)] if written and card.boxes == () else []
+
+
+def box_too_large(card: Card, size: Size | None) -> list[Hint]:
+    """A box takes in nearly the whole photo, so it points at nothing."""
+    return _first_box(Rule.BOX_TOO_LARGE, card, size, lambda share: share >= LARGE_SHARE)
+
+
+def box_too_small(card: Card, size: Size | None) -> list[Hint]:
+    """A box is a speck, most likely a click that was meant otherwise."""
+    return _first_box(Rule.BOX_TOO_SMALL, card, size, lambda share: share < SMALL_SHARE)
+
+
+def _first_box(rule: Rule, card: Card, size: Size | None, wrong: Callable[[float], bool]) -> list[Hint]:
+    if size is None:
+        return []
+    for number, box in enumerate(card.boxes or (), start=1):
+        share = _share(box, size)
+        if wrong(share):
+            params = {"box": number, "boxes": len(card.boxes or ()), "share": round(share, 6)}
+            return [Hint(rule, card.index, Field.BOXES, params=params)]
+    return []
+
+
+def _share(box: Box, size: Size) -> float:
+    return covered_share([box], image_width=size.width, image_height=size.height)
+
+
+def pronoun(card: Card, size: Size | None) -> list[Hint]:
+    """He, she and their forms: the photo cannot tell. The same word twice is one hint."""
+    return _each_word(
+        card,
+        lambda text: [
+            (found.start, found.end, Hint(Rule.PRONOUN, 0, Field.CLUE, params={"form": found.form.value}))
+            for found in find_pronouns(text)
+        ],
+    )
+
+
+def profanity(card: Card, size: Size | None) -> list[Hint]:
+    """Swear words, insults and slurs, whole words only; "f@ggot" and "sh1t" are seen through."""
+
+    def find(text: str) -> list[tuple[int, int, Hint]]:
+        plain = _DISGUISED.sub(lambda match: _UNMASKED[match.group()], text)  # one character for one
+        return [
+            (match.start(), match.end(), Hint(Rule.PROFANITY, 0, Field.CLUE))
+            for match in _PROFANE.finditer(plain)
+        ]
+
+    return _each_word(card, find)
+
+
+def _each_word(card: Card, find: Callable[[str], list[tuple[int, int, Hint]]]) -> list[Hint]:
+    hints: dict[tuple[Field, str], Hint] = {}
+    for field, text in ((Field.CLUE, card.clue), (Field.INFERENCE, card.inference)):
+        for start, end, found in find(text):
+            quote = text[start:end]
+            hint = Hint(found.rule, card.index, field, quote, start, end, params=found.params)
+            hints.setdefault((field, quote.casefold()), hint)
+    return list(hints.values())
+
+
+def caption_like(card: Card, size: Size | None) -> list[Hint]:
+    """The inference says only what a camera records."""
+    span = caption_span(card.inference)
+    return [_hint_on(card, Rule.CAPTION_LIKE, *span)] if span else []
+
+
+def repeats_clue(card: Card, size: Size | None) -> list[Hint]:
+    """The inference says its clue again, word for word or nearly."""
+    if not same_words(card.clue, card.inference):
+        return []
+    return [quoting(card, Rule.REPEATS_CLUE, by="words")]
+
+
+def repeats_other(card: Card, other: Card) -> list[Hint]:
+    """The inference says an earlier card's inference again, word for word or nearly."""
+    if not same_words(card.inference, other.inference):
+        return []
+    return [quoting(card, Rule.REPEATS_OTHER, other=other.index, by="words")]
+
+
+def contradicts(card: Card, other: Card) -> list[Hint]:
+    """The inference denies what another card says: one is negated, or one word is turned into its opposite."""
+    if not opposed(card.inference, other.inference):
+        return []
+    return [quoting(card, Rule.CONTRADICTS, other=other.index, by="words")]
+
+
+ALONE: dict[Rule, Callable[[Card, Size | None], list[Hint]]] = {
+    Rule.NO_BOX: no_box,
+    Rule.BOX_TOO_LARGE: box_too_large,
+    Rule.BOX_TOO_SMALL: box_too_small,
+    Rule.PRONOUN: pronoun,
+    Rule.PROFANITY: profanity,
+    Rule.CAPTION_LIKE: caption_like,
+    Rule.REPEATS_CLUE: repeats_clue,
+}
+AMONG: dict[Rule, Callable[[Card, Card], list[Hint]]] = {
+    Rule.REPEATS_OTHER: repeats_other,
+    Rule.CONTRADICTS: contradicts,
+}
+
+
+def same_words(a: str, b: str) -> bool:
+    """Tell whether two texts have (nearly) the same words and neither denies the other; empty ones do not."""
+    first, second = _words(a), _words(b)
+    if not first or not second or opposed(a, b):
+        return False
+    return first == second or similarity(a, b) >= ALIKE
+
+
+def opposed(a: str, b: str) -> bool:
+    """Tell whether two texts differ by a negation or by one pair of opposites and hardly otherwise."""
+    first, second = set(_words(a)), set(_words(b))
+    no_a, no_b = _negated(first), _negated(second)
+    turned = next((pair for pair in words.ANTONYMS if _splits(pair, first - second, second - first)), None)
+    if bool(no_a) != bool(no_b):
+        return turned is None and _rest_alike(first - no_a, second - no_b)
+    return turned is not None and _rest_alike(first - turned, second - turned)
+
+
+def _splits(pair: frozenset[str], only_a: set[str], only_b: set[str]) -> bool:
+    return len(pair & only_a) == 1 and len(pair & only_b) == 1
+
+
+def _negated(found: set[str]) -> set[str]:
+    return {word for word in found if word in words.NEGATIONS or word.endswith("n't")}
+
+
+def _rest_alike(first: set[str], second: set[str]) -> bool:
+    return bool(first | second) and len(first & second) / len(first | second) >= _SAME_REST
+
+
+def _words(text: str) -> list[str]:
+    return [match.group().casefold().replace("’", "'") for match in _WORD.finditer(text)]
+
+
+def quoting(card: Card, rule: Rule, *, by: str, other: int | None = None, score: float | None = None) -> Hint:
+    """Return a hint on a whole inference: it quotes the first words. ``by`` is "words" or "meaning"."""
+    found = list(_WORD.finditer(card.inference))[:QUOTED_WORDS]
+    start, end = (found[0].start(), found[-1].end()) if found else (0, len(card.inference))
+    params = {"by": by} | ({} if score is None else {"score": round(score, 3)})
+    return _hint_on(card, rule, start, end, other=other, params=params)
+
+
+def _hint_on(
+    card: Card,
+    rule: Rule,
+    start: int,
+    end: int,
+    other: int | None = None,
+    params: Mapping[str, Any] | None = None,
+) -> Hint:
+    end = min(end, start + LONGEST_QUOTE)
+    quote = card.inference[start:end]
+    return Hint(rule, card.index, Field.INFERENCE, quote, start, end, other, params or {})
+
+
+def in_order(hints: Sequence[Hint]) -> list[Hint]:
+    """Return hints card by card, the surest rule first."""
+    ranks = {rule: rank for rank, rule in enumerate(Rule)}
+    return sorted(hints, key=lambda hint: (hint.card, ranks[hint.rule], hint.field, hint.start))

@@ -1,0 +1,72 @@
+"""Word lists of the rules. English: the rules about wording say nothing about other languages."""
+
+
+def _set(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+# What an inference uses and a caption does not: doubt, time, cause, purpose, the mind, what is not there.
+INTERPRETING = _set("""
+    might may maybe could can will would shall should must probably possibly perhaps likely unlikely certainly
+    surely obviously apparently seems seem seemingly appears appear looks suggests means implies indicates
+    was were had been has have having just already recently yet soon later before after earlier ago today tonight
+    tomorrow yesterday now still again once always often usually never ever every first last next-door until since
+    because so therefore thus hence order while for not no nobody nothing none without cannot
+    want wants wanted need needs needed know knows think thinks feel feels hope hopes plan plans planning intend
+    intends decide decided try trying waiting waits wait expecting preparing prepares prepared celebrating
+    enjoy enjoys enjoying love loves like likes prefer prefers care cares afraid happy sad excited bored tired hungry
+    thirsty busy late early someone somebody anyone owner belongs belong lives live works work owns own
+    popular expensive cheap rich poor famous fancy special new formal homemade home-made
+    """)
+# Who or what a caption begins with: an indefinite or a number; the definite ones count only before a visible verb.
+INDEFINITE = _set(
+    "a an one two three four five six seven eight nine ten several some many few lots couple group"
+)
+DEFINITE = _set("the this that these those")
+PEOPLE = _set("man men woman women boy girl boys girls people person persons child children kid kids")
+BE = _set("is are")
+SMALL_ADVERBS = _set("currently all both each together also only quietly simply")
+
+# What a camera records: posture, motion, contact, position.
+VISIBLE_ING = _set("""
+    standing sitting lying laying leaning kneeling crouching squatting hanging walking running jumping riding driving
+    flying floating swimming skating skateboarding surfing skiing climbing holding carrying wearing pulling pushing
+    throwing catching hitting swinging kicking playing looking staring gazing facing smiling laughing eating drinking
+    feeding cutting cooking pouring pointing reaching touching talking speaking reading writing typing sleeping
+    resting traveling travelling crossing parked performing doing showing covering surrounding displaying featuring
+    """)
+VISIBLE_PAST = _set(
+    "parked surrounded covered filled tied leashed seated gathered stacked mounted placed lined topped"
+)
+VISIBLE_PRESENT = _set("sits stands lies leans hangs holds wears rides flies rests sit stand lie hold ride")
+PLACING = _set("""
+    on in under underneath beside behind near between above below atop against inside outside by with next over
+    across around along
+    """)
+
+PICTURES = _set("picture photo photograph image close-up closeup up view shot scene diorama cartoon")
+
+NEGATIONS = _set("not no never cannot nobody nothing none without neither nor")
+ANTONYMS = frozenset(
+    frozenset(pair.split("/"))
+    for pair in _set(
+        """
+    indoors/outdoors inside/outside day/night daytime/nighttime morning/evening morning/night summer/winter
+    hot/cold warm/cold new/old young/old happy/sad happy/angry rich/poor open/closed empty/full before/after
+    first/last arriving/leaving arrived/left starting/ending started/ended clean/dirty wet/dry public/private
+    safe/dangerous likely/unlikely alone/together single/married expensive/cheap busy/quiet awake/asleep
+    alive/dead early/late strangers/friends professional/amateur urban/rural city/countryside
+    """
+    )
+)
+
+# Curated, not complete: insults, slurs and swear words without an innocent everyday meaning. Left out on purpose:
+# names of animals, birds, plants and people that are also swear words, and mild words.
+PROFANITY = (
+    "fuck", "fucks", "fucked", "fucker", "fuckers", "fucking", "motherfucker", "motherfuckers", "motherfucking",
+    "shit", "shits", "shitty", "bullshit", "crap", "crappy", "asshole", "assholes", "arsehole", "arseholes",
+    "dumbass", "jackass", "bitch", "bitches", "bitchy", "bastard", "bastards", "cunt", "cunts", "twat", "twats",
+    "wanker", "wankers", "dickhead", "dickheads", "slut", "sluts", "slutty", "whore", "whores", "piss", "pissed",
+    "retard", "retards", "retarded", "faggot", "faggots", "tranny", "trannies", "nigger", "niggers", "nigga",
+    "niggas", "kike", "kikes", "wetback", "wetbacks", "gook", "gooks", "raghead", "ragheads", "moron", "morons",
+)  # fmt: skip

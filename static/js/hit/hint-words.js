@@ -1,0 +1,37 @@
+/** What live hints say, in one place and in the page's language. The server sends names and quotes, never sentences. */
+import { gettext, pieces } from '../ui/i18n.js';
+
+// The answer is English whatever language the page speaks, and so are the words that are proposed for it.
+const THEY = { subject: '“they”', object: '“them”', possessive: '“their”', reflexive: '“themselves”', her: '“them”, “their”' };
+
+/** @returns {string} a box's label as on the photo: "2", or "2a" beside others */
+export function boxLabel({ card, params }) {
+  if (!(params?.boxes > 1)) return String(card);
+  return `${card}${params.box <= 26 ? String.fromCharCode(96 + params.box) : `.${params.box}`}`;
+}
+
+const SENTENCES = {
+  no_box: () => [gettext('Nothing is marked for this observation yet. Draw a box around the clue.'), {}],
+  profanity: (hint, quote) => [gettext('%(quote)s may offend. Use another word.'), { quote }],
+  pronoun: (hint, quote) => [
+    gettext('The photo cannot tell us %(quote)s. Try %(they)s, or a noun such as “the cook”. You may keep it.'),
+    { quote, they: THEY[hint.params?.form] ?? THEY.subject },
+  ],
+  repeats_clue: (hint, quote) => [gettext('%(quote)s says the clue again. What does the clue tell you beyond what is seen?'), { quote }],
+  repeats_other: (hint, quote) => [gettext('%(quote)s says nearly the same as observation %(other)s. Find something else to work out.'), { quote, other: String(hint.other) }],
+  contradicts: (hint, quote) => [gettext('%(quote)s may contradict observation %(other)s. Both should be able to hold.'), { quote, other: String(hint.other) }],
+  caption_like: (hint, quote) => [gettext('%(quote)s only says what everybody sees. What happened before, why, or what comes next?'), { quote }],
+  box_too_large: (hint) => [gettext('Box %(label)s takes in nearly the whole photo. Draw it around the clue alone.'), { label: boxLabel(hint) }],
+  box_too_small: (hint) => [gettext('Box %(label)s is hardly larger than a click. Draw it anew or delete it.'), { label: boxLabel(hint) }],
+};
+
+/**
+ * @param {import('./hints.js').Hint} hint
+ * @returns {(string|{mark: string})[]|null} the sentence in parts, the quoted words marked; null for a rule without words
+ */
+export function hintSentence(hint) {
+  if (!Object.hasOwn(SENTENCES, hint.rule)) return null;
+  return pieces(...SENTENCES[hint.rule](hint, { mark: hint.quote }));
+}
+
+export const words = { ignore: gettext('Ignore') };

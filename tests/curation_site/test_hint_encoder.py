@@ -1,0 +1,281 @@
+"""The encoder process of live hints: what it answers, whom it refuses, and that it leaves nothing behind."""
+
+import os
+import signal
+import socket
+import stat
+import struct
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from annotation_site.management.commands.serve import encoder_command
+from curation.features.contradiction import ContradictionEncoder
+from curation.features.encoder import EncoderUnavailable
+from curation.pipelines.hint_encoder import HintServer, Similarity
+from hits.hints import wire
+from hits.hints.client import EncoderClient
+from tests.support.children import ROOT
+
+
+class Letters:
+    """Texts as directions: two texts are near when they share letters. Counts what it is asked."""
+
+    def __init__(self) -> None:
+        self.seen: list[str] = []
+
+    def encode_texts(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        self.seen += texts
+        rows = np.zeros((len(texts), 26), dtype=np.float32)
+        for row, text in zip(rows, texts, strict=True):
+            for letter in text:
+                row[ord(letter) % 26] = 1
+        return rows / np.maximum(1.0, np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
+
+
+@pytest.fixture
+def letters() -> Letters:
+    """Return the stand-in model."""
+    return Letters()
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """Return where the socket is."""
+    return tmp_path / "encoder.sock"
+
+
+@pytest.fixture
+def listening(path: Path, letters: Letters) -> Iterator[Path]:
+    """Serve with the stand-in model and without a model for contradictions."""
+    with HintServer(path, {"similar": Similarity(letters), "contradict": None}) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.02,))
+        thread.start()
+        yield path
+        server.shutdown()
+        thread.join()
+
+
+def _sent(path: Path, raw: bytes) -> dict[str, Any] | None:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as line:
+        line.settimeout(10)
+        line.connect(str(path))
+        line.sendall(raw)
+        return wire.read(line.recv)
+
+
+def test_it_answers_the_client_and_only_this_user(listening: Path) -> None:
+    client = EncoderClient(listening)
+    same, other = client.similar([("abc", "cba"), ("abc", "xyz")], 10.0) or [0, 0]
+    assert (round(same, 3), round(other, 3)) == (1.0, 0.0)
+    assert client.contradict([("a", "b")], 10.0) is None
+    assert stat.S_IMODE(listening.lstat().st_mode) == 0o600
+
+
+def test_a_text_is_encoded_once(listening: Path, letters: Letters) -> None:
+    client = EncoderClient(listening)
+    for text in ("abc", "abd"):
+        client.similar([(text, "xyz"), (text, "uvw")], 10.0)
+    assert sorted(letters.seen) == ["abc", "abd", "uvw", "xyz"]
+
+
+def test_it_forgets_the_texts_that_were_longest_unused(letters: Letters) -> None:
+    similarity = Similarity(letters, kept=2)
+    similarity([("a", "b")])
+    similarity([("a", "c")])
+    similarity([("a", "b")])
+    assert letters.seen == ["a", "b", "c", "b"]
+
+
+def test_several_clients_are_answered_at_once(listening: Path) -> None:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as silent:
+        silent.connect(str(listening))  # one that says nothing holds up nobody
+        with ThreadPoolExecutor(8) as pool:
+            pairs = [[(f"text {n}", f"text {n}")] for n in range(40)]
+            answers = list(pool.map(lambda pair: EncoderClient(listening).similar(pair, 10.0), pairs))
+    assert [round((answer or [0])[0], 3) for answer in answers] == [1.0] * 40
+
+
+def test_one_line_may_ask_twice(listening: Path) -> None:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as line:
+        line.settimeout(10)
+        line.connect(str(listening))
+        for text in ("ab", "cd"):
+            line.sendall(wire.pack({"do": "similar", "pairs": [[text, text]]}))
+            assert wire.read(line.recv) == {"scores": [pytest.approx(1.0)]}
+
+
+@pytest.mark.parametrize(
+    ("raw", "said"),
+    [
+        (struct.pack(">I", wire.MOST_BYTES + 1), "bytes"),
+        (struct.pack(">I", 3) + b"abc", "no JSON"),
+        (wire.pack({"do": "delete", "pairs": []}), "do: "),
+        (wire.pack({"do": ["similar"], "pairs": []}), "do: "),
+        (wire.pack({"do": "similar"}), "pairs: "),
+        (wire.pack({"do": "similar", "pairs": [["a", "b"]] * 65}), "pairs: "),
+        (wire.pack({"do": "similar", "pairs": [["a"]]}), "two texts"),
+        (wire.pack({"do": "similar", "pairs": [["a", 3]]}), "two texts"),
+        (wire.pack({"do": "similar", "pairs": [["a", "x" * 1001]]}), "1000 characters"),
+    ],
+)
+def test_what_is_no_question_is_refused_and_the_next_one_answered(
+    listening: Path, raw: bytes, said: str
+) -> None:
+    answer = _sent(listening, raw)
+    assert answer is not None
+    assert said in answer["error"]
+    assert EncoderClient(listening).similar([("a", "a")], 10.0) == [pytest.approx(1.0)]
+
+
+# --- The command
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Callable[[], "subprocess.Popen[str]"]]:
+    """Return a function that starts the command on a folder of its own."""
+    started = []
+
+    def go(**more: str) -> "subprocess.Popen[str]":
+        environment = os.environ | {"DEERSTALKER_VAR": str(tmp_path), "LOG_LEVEL": "ERROR"} | more
+        process = subprocess.Popen(
+            encoder_command(),
+            env=environment,
+            cwd=ROOT,
+            stderr=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        started.append(process)
+        return process
+
+    yield go
+    for process in started:
+        process.kill()
+        process.communicate()
+
+
+def _until_it_listens(process: "subprocess.Popen[str]", path: Path) -> EncoderClient:
+    client = EncoderClient(path, pause=0)
+    for _ in range(600):
+        if client.similar([("warm", "up")], 5.0) is not None:
+            return client
+        assert process.poll() is None, process.communicate()[1]
+        time.sleep(0.1)
+    raise AssertionError("the encoder did not start")
+
+
+def _end(process: "subprocess.Popen[str]") -> tuple[int, str]:
+    process.send_signal(signal.SIGTERM)
+    _, said = process.communicate(timeout=30)
+    return process.returncode, said
+
+
+def test_the_real_model_replaces_a_stale_socket_is_served_once_and_ends_cleanly(
+    start: Callable[..., "subprocess.Popen[str]"], path: Path
+) -> None:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as dead:
+        dead.bind(str(path))  # as a killed process leaves it
+    process = start()
+    client = _until_it_listens(process, path)
+    scores = client.similar(
+        [("a man is riding a horse", "someone on horseback"), ("a man is riding a horse", "stock market")],
+        10.0,
+    )
+    assert scores is not None
+    near, far = scores
+    assert near > 0.5
+    assert far < 0.2
+    assert stat.S_IMODE(path.lstat().st_mode) == 0o600
+    second = start()
+    _, said = second.communicate(timeout=60)
+    assert second.returncode == 2
+    assert said.strip() == f"CommandError: {path}: an encoder runs here already; stop it first"
+    code, said = _end(process)
+    assert (code, "Traceback" in said, path.exists()) == (0, False, False)
+
+
+@pytest.mark.parametrize("kind", ["file", "foreign"])
+def test_what_else_stands_there_is_left_alone(
+    start: Callable[..., "subprocess.Popen[str]"], path: Path, kind: str
+) -> None:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as foreign:
+        if kind == "file":
+            path.write_text("mine")
+        else:
+            foreign.bind(str(path))
+            foreign.listen()
+        process = start()
+        _, said = process.communicate(timeout=60)
+    assert process.returncode == 2
+    assert len(said.strip().splitlines()) == 1
+    assert path.exists()
+
+
+def test_a_model_folder_that_is_none_is_named_in_one_line(
+    start: Callable[..., "subprocess.Popen[str]"], tmp_path: Path
+) -> None:
+    process = start(HINTS_NLI_MODEL=str(tmp_path / "nowhere"))
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 2
+    assert "HINTS_NLI_MODEL" in said.strip().splitlines()[-1]
+
+
+# --- A model for contradictions: real loading code, a model without meaning
+
+
+def _save_model(folder: Path, labels: list[str]) -> Path:
+    from transformers import BertConfig, BertForSequenceClassification, BertTokenizerFast
+
+    folder.mkdir()
+    vocabulary = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *"abcdefghijklmnopqrstuvwxyz", "rich", "poor"]
+    (folder / "vocab.txt").write_text("\n".join(vocabulary))
+    BertTokenizerFast(vocab_file=str(folder / "vocab.txt")).save_pretrained(folder)
+    config = BertConfig(
+        vocab_size=len(vocabulary), hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=16,
+        num_labels=len(labels), id2label=dict(enumerate(labels)), label2id={name: n for n, name in enumerate(labels)},
+    )  # fmt: skip
+    BertForSequenceClassification(config).save_pretrained(folder)
+    return folder
+
+
+def test_a_cross_encoder_is_loaded_from_its_folder(tmp_path: Path) -> None:
+    model = ContradictionEncoder(_save_model(tmp_path / "nli", ["ENTAILMENT", "Contradiction", "neutral"]))
+    pairs = [("rich", "poor"), ("poor", "rich"), ("x " * 600, "")]
+    found = model.probabilities(pairs)
+    assert all(0 < share < 1 for share in found)
+    assert found[0] == pytest.approx(found[1]), "the order of a pair says nothing"
+    assert model.probabilities([]) == []
+
+
+def test_a_model_without_such_a_label_is_refused(tmp_path: Path) -> None:
+    folder = _save_model(tmp_path / "nli", ["LABEL_0", "LABEL_1", "LABEL_2"])
+    with pytest.raises(EncoderUnavailable, match="none of its labels is called contradiction"):
+        ContradictionEncoder(folder)
+    (folder / "model.safetensors").write_bytes(b"no weights")
+    with pytest.raises(EncoderUnavailable, match="HINTS_NLI_MODEL"):
+        ContradictionEncoder(folder)
+
+
+def test_the_process_answers_with_it(
+    start: Callable[..., "subprocess.Popen[str]"], path: Path, tmp_path: Path
+) -> None:
+    folder = _save_model(tmp_path / "nli", ["contradiction", "entailment", "neutral"])
+    process = start(HINTS_NLI_MODEL=str(folder))
+    client = _until_it_listens(process, path)
+    (share,) = client.contradict([("rich", "poor")], 10.0) or [None]
+    assert share is not None
+    assert 0 < share < 1
+
+
+def test_the_command_line_is_that_of_this_python() -> None:
+    assert encoder_command()[0] == sys.executable

@@ -1,0 +1,166 @@
+"""The web process's side of the encoder: whatever the other side does, there is an answer in time or none."""
+
+import socket
+import struct
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from hits.hints import wire
+from hits.hints.client import EncoderClient
+from tests.support import children
+
+PAIRS = [("a cup", "a mug"), ("a cup", "rain")]
+
+
+@contextmanager
+def server(path: Path, answer: Callable[[socket.socket], None]) -> Iterator[list[int]]:
+    """Listen at ``path`` and treat every client as told; yields a list that grows by one a client."""
+    clients: list[int] = []
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
+        listener.bind(str(path))
+        listener.listen()
+
+        def serve() -> None:
+            while True:
+                try:
+                    line, _ = listener.accept()
+                except OSError:
+                    return
+                clients.append(1)
+                with line:
+                    answer(line)
+
+        thread = threading.Thread(target=serve, daemon=True)
+        thread.start()
+        yield clients
+        listener.shutdown(socket.SHUT_RDWR)
+        thread.join(5)
+
+
+def says(raw: bytes) -> Callable[[socket.socket], None]:
+    """Return a server that reads the question and sends these bytes."""
+
+    def answer(line: socket.socket) -> None:
+        wire.read(line.recv)
+        line.sendall(raw)
+
+    return answer
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """Return where the socket is."""
+    return tmp_path / "encoder.sock"
+
+
+def test_a_good_answer_comes_through(path: Path) -> None:
+    asked = []
+
+    def answer(line: socket.socket) -> None:
+        asked.append(wire.read(line.recv))
+        line.sendall(wire.pack({"scores": [0.9, 0]}))
+
+    with server(path, answer):
+        assert EncoderClient(path).similar(PAIRS, 5.0) == [0.9, 0.0]
+    assert asked == [{"do": "similar", "pairs": [list(pair) for pair in PAIRS]}]
+
+
+def test_no_socket_is_no_answer(path: Path, tmp_path: Path) -> None:
+    assert EncoderClient(path).similar(PAIRS, 5.0) is None
+    path.write_text("no socket")
+    assert EncoderClient(path).similar(PAIRS, 5.0) is None
+    assert EncoderClient(tmp_path / ("x" * 200)).similar(PAIRS, 5.0) is None
+
+
+def test_a_server_that_never_answers_costs_one_budget(path: Path) -> None:
+    over = threading.Event()
+    with server(path, lambda line: over.wait(30) and None) as clients:
+        client = EncoderClient(path)
+        assert client.similar(PAIRS, 0.2) is None
+        assert client.similar(PAIRS, 0.2) is None
+        over.set()
+        assert len(clients) == 1, "after a failure it asks nobody for a while"
+
+
+def test_a_server_that_drips_is_not_waited_for_longer(path: Path) -> None:
+    """Each byte comes in time, the whole never: the budget is for the whole."""
+    over = threading.Event()
+
+    def drip(line: socket.socket) -> None:
+        try:
+            line.sendall(struct.pack(">I", 200_000))
+            while not over.wait(0.02):
+                line.sendall(b" ")
+        except OSError:
+            return
+
+    with server(path, drip):
+        assert EncoderClient(path).similar(PAIRS, 0.3) is None
+        over.set()
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        b"",
+        b"\x00",
+        b"HTTP/1.1 200 OK\r\n\r\n",
+        struct.pack(">I", 5) + b"abc",
+        struct.pack(">I", 3) + b"abc",
+        struct.pack(">I", 2**32 - 1),
+        struct.pack(">I", 2) + b"[]",
+        struct.pack(">I", 4) + b"\xff\xfe\xfd\xfc",
+        struct.pack(">I", 20_000) + b"[" * 20_000,
+        wire.pack({}),
+        wire.pack({"error": "no"}),
+        wire.pack({"scores": [1]}),
+        wire.pack({"scores": [1, "x"]}),
+        wire.pack({"scores": [1, True]}),
+        wire.pack({"scores": {"0": 1, "1": 1}}),
+        struct.pack(">I", 21) + b'{"scores": [NaN, NaN]}'[:21],
+        struct.pack(">I", 22) + b'{"scores": [NaN, 1.0]}',
+        struct.pack(">I", 24) + b'{"scores": [1e999, 1.0]}',
+    ],
+)
+def test_garbage_is_no_answer_and_no_error(path: Path, raw: bytes) -> None:
+    with server(path, says(raw)):
+        assert EncoderClient(path).similar(PAIRS, 5.0) is None
+
+
+def test_it_asks_again_after_the_pause(path: Path) -> None:
+    now = [0.0]
+    client = EncoderClient(path, pause=5.0, clock=lambda: now[0])
+    assert client.similar(PAIRS, 1.0) is None
+    with server(path, says(wire.pack({"scores": [1, 1]}))) as clients:
+        now[0] = 4.9
+        assert client.similar(PAIRS, 1.0) is None
+        assert clients == []
+        now[0] = 5.0
+        assert client.similar(PAIRS, 1.0) == [1.0, 1.0]
+
+
+def test_a_model_that_is_not_there_is_no_failure(path: Path) -> None:
+    with server(path, says(wire.pack({"scores": None}))) as clients:
+        client = EncoderClient(path)
+        assert client.contradict(PAIRS, 5.0) is None
+        assert client.contradict(PAIRS, 5.0) is None
+        assert len(clients) == 2
+
+
+def test_too_much_or_nothing_is_not_asked(path: Path) -> None:
+    with server(path, says(wire.pack({"scores": []}))) as clients:
+        client = EncoderClient(path)
+        assert client.similar([], 5.0) is None
+        assert client.similar(PAIRS * 40, 5.0) is None
+        assert client.similar(PAIRS, 0.0) is None
+        assert clients == []
+
+
+def test_the_client_loads_neither_numpy_nor_a_model(db: None) -> None:
+    code = "import sys, hits.api.hints; print(sorted({'numpy', 'torch', 'curation.features'} & set(sys.modules)))"
+    done = children.run(code)
+    assert (done.returncode, done.stdout.strip()) == (0, "[]"), done.stderr
