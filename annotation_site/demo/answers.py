@@ -33,6 +33,31 @@ def writer(part: int, names: dict[int, str]) -> Any:
     return answer
 
 
+def applicant(part: int, names: dict[int, str], descriptions: dict[int, str], *, captions: int = 0) -> Any:
+    """Return an answering function for the qualification task.
+
+    The first ``captions`` pairs only say what is seen, so that whoever grades has something to decide.
+    """
+
+    def answer(config: Config) -> dict[str, Any]:
+        photos, left = [], captions
+        for image in config["unit"]["photos"]:
+            pairs = []
+            for line in lines_for(names[image["id"]], image["id"], part)[:3]:
+                inference = f"There is {line.clue}." if left > 0 else line.inference
+                pairs.append(
+                    {"clue": line.clue, "inference": inference, "confidence": 1 + _number(line.inference) % 3}
+                )
+                left -= 1
+            photos.append(
+                {"image": image["id"], "description": descriptions[image["id"]] + ".", "pairs": pairs}
+            )
+        exam = [{"question": question["id"], "choice": 0} for question in config["unit"]["questions"]]
+        return {"images": photos, "exam": exam}
+
+    return answer
+
+
 def reviewer(salt: str) -> Any:
     """Return an answering function for the observation review."""
 

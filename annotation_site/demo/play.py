@@ -20,9 +20,10 @@ Say = Callable[[str], None]
 # The paper asks for at least 20 candidates; a rehearsal of a few photographs has fewer inferences to offer.
 MIN_CANDIDATES = 12
 JOB_SECONDS = 600
+APPLICANTS = (("wolfgang", 0), ("wanda", 4))  # who applies, and how many of their pairs are mere captions
 LEFT_TO_LAUNCH = 2  # photos that a visitor can launch a batch of their own over
 
-__all__ = ["PlayError", "first_batch", "import_photos", "welcome", "whole_loop"]
+__all__ = ["PlayError", "first_batch", "import_photos", "road", "welcome", "whole_loop"]
 
 
 def import_photos(cast: Cast, folder: Path | None) -> int:
@@ -43,6 +44,21 @@ def first_batch(cast: Cast, say: Say) -> None:
         wait_for(steps.deduplicate(cast))
         say("Launching an observation batch …")
         wait_for(steps.launch_observations(cast, leave=LEFT_TO_LAUNCH)[1])
+
+
+def road(cast: Cast, say: Say) -> None:
+    """Launch qualification and training, and let two scripted applicants hand in, unless an earlier demo did."""
+    if cast.project.batches.filter(kind="sherlock_qualification").exists():
+        return
+    say("Two scripted applicants take the qualification task …")
+    batch, job = steps.launch_qualification(cast)
+    wait_for(job)
+    wait_for(steps.launch_training(cast)[1])
+    photos = Image.objects.filter(project=cast.project)
+    names = dict(photos.values_list("pk", "name"))
+    seen = {pk: alt or "A photograph" for pk, alt in photos.values_list("pk", "alt")}
+    for part, (name, captions) in enumerate(APPLICANTS):
+        _work(cast, name, batch, answers.applicant(part, names, seen, captions=captions))
 
 
 def whole_loop(cast: Cast, out: Path, say: Say) -> dict[str, Any]:
@@ -100,6 +116,7 @@ def welcome(cast: Cast) -> str:
         "",
         "First, as an annotator: open Work, start a task, draw boxes and submit.",
         "Then, as the researcher: open the batch, review what came in, and approve it.",
+        "Two applicants wait under People, Applicants: grade them, and train whoever passes.",
         "At last, as the admin: make a version, seal it, and download it.",
         "Ctrl C stops everything.",
         "",

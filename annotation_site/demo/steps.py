@@ -26,9 +26,22 @@ from hits.selectors.observations import accepted
 from hits.services.batches import approve_waiting
 from hits.services.collect import sync_batch
 from hits.services.launch import PlannedUnit, Terms, launch_batch
+from validation.domain.outcome import PassRule
 from validation.services.judging import launch_review as launch_review_round
+from validation.services.rounds import (
+    Admission,
+    Question,
+    in_sets,
+    launch_qualification_round,
+    launch_training_round,
+)
 
 REVIEWED_PAIRS = 12
+EXAM = Question(
+    "Which of these is an inference, and no caption?",
+    ("The reader means to be back soon.", "A book lies on the bed.", "The lamp is switched on."),
+    right=0,
+)
 WaitFor = Callable[[Job], Job]
 
 
@@ -50,6 +63,31 @@ def launch_observations(cast: Cast, *, leave: int = 0) -> tuple[Batch, Job]:
         units=units,
         by=cast.researcher,
         terms=Terms(assignments_per_hit=2),
+    )
+
+
+def launch_qualification(cast: Cast) -> tuple[Batch, Job]:
+    """Open the road to the project's pool: nine places for applicants, three photographs each."""
+    found, job = launch_qualification_round(
+        project=cast.project,
+        image_sets=in_sets(usable(cast.project), 1),
+        applicants=9,
+        by=cast.researcher,
+        name=f"{cast.project.name}: qualification",
+        admission=Admission(questions=[EXAM], rule=PassRule(exam_needed=1)),
+    )
+    return found.batch, job
+
+
+def launch_training(cast: Cast) -> tuple[Batch, Job]:
+    """Offer training to those who will have passed."""
+    images = [image.pk for image in usable(cast.project)[:2]]
+    return launch_training_round(
+        project=cast.project,
+        images=images,
+        places=18,
+        by=cast.researcher,
+        name=f"{cast.project.name}: training",
     )
 
 

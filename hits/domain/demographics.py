@@ -25,8 +25,14 @@ QUESTIONS = (
     Question(
         "age",
         "Age",
-        tuple((band, band.replace("-", " to ")) for band in ("18-24", "25-34", "35-44", "45-54", "55-64"))
-        + (("65+", "65 or older"),),
+        (
+            ("18-24", "18 to 24"),
+            ("25-34", "25 to 34"),
+            ("35-44", "35 to 44"),
+            ("45-54", "45 to 54"),
+            ("55-64", "55 to 64"),
+            ("65+", "65 or older"),
+        ),
     ),
     Question(
         "gender",

@@ -64,7 +64,7 @@ def holders(project: Project, pool: Pool) -> set[int]:
     rows = WorkerDecision.objects.filter(
         project=project, qualification__slug=pool.value, action=WorkerAction.GRANT, pk=Subquery(newest)
     )
-    return set(rows.values_list("worker", flat=True))
+    return set(rows.values_list("worker_id", flat=True))
 
 
 def requirement(row: BatchRequirement) -> Requirement:

@@ -15,7 +15,18 @@ from hits.domain.pool import Pool
 from hits.domain.qualifications import LOCALE, Comparator, Guards, Requirement, RequirementError
 from hits.domain.states import BatchState
 from hits.kind import HitKind, InvalidUnit
-from hits.models import Batch, BatchRequirement, Hit, Image, Instructions, Job, Project, Unit, Worker
+from hits.models import (
+    Batch,
+    BatchRequirement,
+    Hit,
+    Image,
+    Instructions,
+    Job,
+    Project,
+    Qualification,
+    Unit,
+    Worker,
+)
 from hits.mturk.environments import Environment, current
 from hits.services import audit, jobs
 from hits.services.errors import Refused
@@ -196,15 +207,19 @@ def _write_access(batch: Batch, access: Access) -> None:
         worker_limit=access.worker_limit, instructions=access.instructions
     )
     for condition in (NOT_EXCLUDED, *access.conditions):
-        pool = condition.pool
         BatchRequirement.objects.create(
             batch=batch,
-            qualification=pool
-            and pool_qualification(project=batch.project, environment=batch.environment, pool=pool),
+            qualification=_qualification(batch, condition.pool),
             comparator=condition.comparator.value,
             values=list(condition.values),
             guards=condition.guards.value,
         )
+
+
+def _qualification(batch: Batch, pool: Pool | None) -> Qualification | None:
+    if pool is None:
+        return None
+    return pool_qualification(project=batch.project, environment=batch.environment, pool=pool)
 
 
 def _check_confirmation(environment: Environment, cost: Estimate, terms: Terms) -> None:

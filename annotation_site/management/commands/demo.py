@@ -70,6 +70,7 @@ class Command(BaseCommand):
                     print(json.dumps(summary))  # the one line that stands on stdout
                 else:
                     play.first_batch(people, self.say)
+                    play.road(people, self.say)
                     self.say(play.welcome(people))
                     wait_for_end(processes)
         except play.PlayError as error:

@@ -89,4 +89,6 @@ def _answers(path: Path) -> bool:
 
 
 def _stop(number: int, frame: FrameType | None) -> None:
+    # Once is enough: a second request, while the process ends, would end it with a traceback.
+    signal.signal(number, signal.SIG_IGN)
     raise KeyboardInterrupt

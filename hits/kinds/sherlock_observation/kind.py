@@ -32,6 +32,18 @@ class SherlockObservation(HitKind):
     usual_seconds: ClassVar[int] = 300
     duration_seconds: ClassVar[int] = 30 * 60
     hint_rules: ClassVar[tuple[Rule, ...]] = observing.HINT_RULES
+    examples: ClassVar[tuple[Mapping[str, str], ...]] = (
+        {
+            "weak": "the book · “There is a book on the bed.”",
+            "good": "the book *at the edge of the unmade bed* · "
+            "“Someone broke off reading and means to be back soon.” · likely",
+            "why": "anybody can see the book. That the lamp still burns and the blanket is thrown back tells what "
+            "happened just before the picture, and nobody sees that.",
+            "picture": "sherlock_observation/example.svg",
+            "alt": "A drawing of a bedroom at night: the blanket of an unmade bed is thrown back, a book lies at its "
+            "edge in a box with the number 1, and the lamp beside it still burns.",
+        },
+    )
     Unit: ClassVar[type[Schema]] = observing.Unit
     Answer: ClassVar[type[Schema]] = observing.Answer
 

@@ -1,0 +1,306 @@
+"""Show what one makes of three photos, to be graded by people (Sherlock; paper 000 A.1, paper 001 A.1)."""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Self
+
+from pydantic import Field, field_validator, model_validator
+
+from hits import observing
+from hits.domain.facts import ImageFacts
+from hits.domain.observation import Confidence, ExamScore, GradedPair
+from hits.domain.states import Purpose
+from hits.domain.text import MAX_CLUE, MAX_INFERENCE
+from hits.hints.card import Card, Rule
+from hits.kind import FieldError, HitKind, Schema
+
+PHOTOS = 3
+PAIRS = 3
+MAX_DESCRIPTION = 400
+MOST_SENTENCES = 2
+MOST_QUESTIONS = 20
+# A full stop after three letters or fewer may end an abbreviation (Mr., p.m., St.): it is not counted, since
+# counting one sentence too few harms nobody.
+_SENTENCE_END = re.compile(r"(?:[.!?…]*[!?…][.!?…]*|(?<=[^\W_]{4})\.+|(?<=\d)\.+)(?=[\"'”’)]*\s+\S)")
+# Cards of different photos stand on one page. What compares cards would set one photo against another, and the
+# rules about boxes have nothing to look at.
+HINT_RULES = tuple(
+    rule
+    for rule in observing.HINT_RULES
+    if rule in {Rule.PROFANITY, Rule.PRONOUN, Rule.REPEATS_CLUE, Rule.CAPTION_LIKE}
+)
+
+
+class Question(Schema):
+    """One question of the exam. ``right`` is the index of the right choice and never leaves the server."""
+
+    id: str = Field(pattern=r"^[A-Za-z0-9_-]{1,40}$")
+    text: str = Field(min_length=1, max_length=400)
+    choices: list[str] = Field(min_length=2, max_length=6)
+    right: int = Field(ge=0)
+
+    @field_validator("choices")
+    @classmethod
+    def _distinct(cls, choices: list[str]) -> list[str]:
+        if not all(choice.strip() for choice in choices):
+            raise ValueError("a choice is empty: give each a text")
+        if len({choice.strip().casefold() for choice in choices}) != len(choices):
+            raise ValueError("a choice stands twice: give each its own text")
+        return choices
+
+    @model_validator(mode="after")
+    def _right_is_a_choice(self) -> Self:
+        if self.right >= len(self.choices):
+            raise ValueError(f"right: use the index of a choice, 0 to {len(self.choices) - 1}")
+        return self
+
+
+class Unit(Schema):
+    """Three images to write about, and questions where the researcher wants an exam."""
+
+    images: list[int] = Field(min_length=PHOTOS, max_length=PHOTOS)
+    questions: list[Question] = Field(default_factory=list, max_length=MOST_QUESTIONS)
+
+    @field_validator("images")
+    @classmethod
+    def _different(cls, images: list[int]) -> list[int]:
+        if len(set(images)) != len(images):
+            raise ValueError("an image stands twice: choose three different ones")
+        return images
+
+    @field_validator("questions")
+    @classmethod
+    def _ids_once(cls, questions: list[Question]) -> list[Question]:
+        if len({question.id for question in questions}) != len(questions):
+            raise ValueError("a question's id stands twice: give each its own")
+        return questions
+
+
+class Pair(Schema):
+    """Clue, inference, confidence. No boxes: drawing is learned in training."""
+
+    clue: str = Field(max_length=65_536)
+    inference: str = Field(max_length=65_536)
+    confidence: int = Field(ge=Confidence.POSSIBLE, le=Confidence.CERTAIN)
+
+
+class Photo(Schema):
+    """What was written about one photo."""
+
+    image: int
+    description: str = Field(max_length=65_536)
+    pairs: list[Pair] = Field(min_length=PAIRS, max_length=PAIRS)
+
+
+class Choice(Schema):
+    """The answer to one question: the choice's index."""
+
+    question: str = Field(max_length=40)
+    choice: int = Field(ge=0)
+
+
+class Answer(Schema):
+    """All three photos, and every question of the exam."""
+
+    images: list[Photo] = Field(max_length=2 * PHOTOS)
+    exam: list[Choice] = Field(default_factory=list, max_length=2 * MOST_QUESTIONS)
+
+
+class SherlockQualification(HitKind):
+    """Nine pairs on three photos, graded by hand: eight reasonable ones qualify in the paper."""
+
+    name: ClassVar[str] = "sherlock_qualification"
+    version: ClassVar[int] = 1
+    title: ClassVar[str] = "Qualify: write what three photos let you work out"
+    description: ClassVar[str] = (
+        "Write three clues for each of three photos, and what they tell you. Who does well is invited to training."
+    )
+    keywords: ClassVar[str] = "photo, image, clue, reasoning, writing, qualification"
+    paper: ClassVar[str] = "Sherlock: paper 000 A.1; paper 001 A.1"
+    purpose: ClassVar[Purpose] = Purpose.QUALIFYING
+    reward_cents: ClassVar[int] = 200
+    assignments_per_hit: ClassVar[int] = 9
+    usual_seconds: ClassVar[int] = 480
+    duration_seconds: ClassVar[int] = 45 * 60
+    hint_rules: ClassVar[tuple[Rule, ...]] = HINT_RULES
+    examples: ClassVar[tuple[Mapping[str, str], ...]] = (
+        {
+            "weak": "the umbrella *by the door* · “There is an umbrella in the hall.”",
+            "good": "the puddle *under the umbrella by the door* · “Somebody came in from the rain a few minutes "
+            "ago.” · certain",
+            "why": "anybody can see the umbrella, so the first pair is a caption and not reasonable as an "
+            "inference. The puddle tells what happened before: the umbrella still drips, so it was used just now.",
+            "picture": "sherlock_qualification/hall.svg",
+            "alt": "A drawing of a hall: a closed umbrella leans beside the door in a puddle of its own, one coat "
+            "hangs on a hook, and a letter lies on the mat.",
+        },
+        {
+            "weak": "the full cup *on the café table* · “The two guests will never speak to each other again.”",
+            "good": "the coat *over the chair by the full cup* · “The guest who sits here has only stepped away for "
+            "a moment.” · likely",
+            "why": "nothing in the picture leads to a quarrel, so nobody would follow the first thought. Who leaves "
+            "a coat and hot coffee behind means to be back soon: that need not be proven to be reasonable.",
+            "picture": "sherlock_qualification/table.svg",
+            "alt": "A drawing of a café table with two chairs: on the left a steaming cup, and a red coat over the "
+            "empty chair; on the right a cup that has been drunk up. A phone lies between them, its screen lit.",
+        },
+    )
+    Unit: ClassVar[type[Schema]] = Unit
+    Answer: ClassVar[type[Schema]] = Answer
+
+    def image_ids(self, unit: Mapping[str, Any]) -> list[int]:
+        """Return the three images' ids in the order of the page."""
+        return list(unit["images"])
+
+    def page_unit(
+        self, unit: Mapping[str, Any], images: Mapping[int, ImageFacts], seed: str
+    ) -> dict[str, Any]:
+        """Return photos, questions and limits; which choice is right stays here."""
+        return {
+            "photos": [images[image].as_page() for image in unit["images"]],
+            "pairs": list(range(1, PAIRS + 1)),
+            "questions": [
+                {"id": row["id"], "text": row["text"], "choices": list(row["choices"])}
+                for row in unit["questions"]
+            ],
+            "limits": {
+                "description": MAX_DESCRIPTION,
+                "sentences": MOST_SENTENCES,
+                "clue": MAX_CLUE,
+                "inference": MAX_INFERENCE,
+            },
+        }
+
+    def check_answer(
+        self, unit: Mapping[str, Any], images: Mapping[int, ImageFacts], answer: Schema
+    ) -> tuple[dict[str, Any], list[FieldError]]:
+        """Check photos, texts and questions; return the tidied answer, in the unit's own order, and what is wrong."""
+        assert isinstance(answer, Answer)
+        photos, errors = _check_photos(unit["images"], answer.images)
+        exam, more = _check_exam(unit["questions"], answer.exam)
+        return {"images": photos, "exam": exam}, errors + more
+
+    def graded_pairs(self, unit: Mapping[str, Any], answer: Mapping[str, Any]) -> list[GradedPair]:
+        """Return all nine pairs, photo by photo."""
+        return [
+            GradedPair(
+                item=PAIRS * place + number - 1,
+                image=photo["image"],
+                number=number,
+                clue=pair["clue"],
+                inference=pair["inference"],
+                confidence=Confidence(pair["confidence"]),
+            )
+            for place, photo in enumerate(answer["images"])
+            for number, pair in enumerate(photo["pairs"], start=1)
+        ]
+
+    def exam_score(self, unit: Mapping[str, Any], answer: Mapping[str, Any]) -> ExamScore:
+        """Return how many of the unit's questions the answer got right."""
+        chosen = {row["question"]: row["choice"] for row in answer["exam"]}
+        questions = unit["questions"]
+        return ExamScore(sum(chosen.get(row["id"]) == row["right"] for row in questions), len(questions))
+
+    def hint_cards(
+        self, unit: Mapping[str, Any], images: Mapping[int, ImageFacts], draft: Mapping[str, Any]
+    ) -> list[Card]:
+        """Return the pairs as they stand, numbered 1 to 9 over the photos."""
+        rows = draft.get("images")
+        return [
+            Card(PAIRS * unit["images"].index(row["image"]) + number, *_texts(pair))
+            for row in (rows[:PHOTOS] if isinstance(rows, list) else ())
+            if isinstance(row, dict) and row.get("image") in unit["images"]
+            for number, pair in enumerate(_drafted_pairs(row), start=1)
+            if isinstance(pair, dict)
+        ]
+
+
+def sentences(text: str) -> int:
+    """Return how many sentences a tidied text has, rather one too few than one too many."""
+    return len(_SENTENCE_END.findall(text)) + 1 if text else 0
+
+
+def _check_photos(
+    wanted: Sequence[int], photos: Sequence[Photo]
+) -> tuple[list[dict[str, Any]], list[FieldError]]:
+    errors = []
+    kept: dict[int, dict[str, Any]] = {}
+    for position, photo in enumerate(photos):
+        path = f"images[{position}]"
+        if photo.image not in wanted:
+            errors.append(FieldError(f"{path}.image", "is not one of this task's photos"))
+        elif photo.image in kept:
+            errors.append(FieldError(f"{path}.image", "stands twice: write about each photo once"))
+        else:
+            kept[photo.image], found = _check_photo(photo, path, wanted.index(photo.image) + 1)
+            errors += found
+    missing = [str(number) for number, image in enumerate(wanted, start=1) if image not in kept]
+    if missing:
+        errors.append(
+            FieldError("images", f"photo {', '.join(missing)} is missing: write about all {PHOTOS}")
+        )
+    return [kept[image] for image in wanted if image in kept], errors
+
+
+def _check_photo(photo: Photo, path: str, number: int) -> tuple[dict[str, Any], list[FieldError]]:
+    description, errors = observing.check_line(
+        photo.description,
+        maximum=MAX_DESCRIPTION,
+        path=f"{path}.description",
+        wanted=f"photo {number} needs a description of one or two sentences",
+    )
+    if sentences(description) > MOST_SENTENCES:
+        said = f"has {sentences(description)} sentences: use one or two"
+        errors.append(FieldError(f"{path}.description", said))
+    pairs = []
+    for place, pair in enumerate(photo.pairs):
+        row: dict[str, Any] = {"confidence": pair.confidence}
+        for field, maximum, named in (
+            ("clue", MAX_CLUE, "a clue"),
+            ("inference", MAX_INFERENCE, "an inference"),
+        ):
+            row[field], found = observing.check_line(
+                getattr(pair, field),
+                maximum=maximum,
+                path=f"{path}.pairs[{place}].{field}",
+                wanted=f"pair {place + 1} of photo {number} needs {named}",
+            )
+            errors += found
+        pairs.append(row)
+    return {"image": photo.image, "description": description, "pairs": pairs}, errors
+
+
+def _check_exam(
+    questions: Sequence[Mapping[str, Any]], given: Sequence[Choice]
+) -> tuple[list[dict[str, Any]], list[FieldError]]:
+    errors = []
+    choices = {row["id"]: len(row["choices"]) for row in questions}
+    kept: dict[str, int] = {}
+    for position, item in enumerate(given):
+        path = f"exam[{position}]"
+        if item.question not in choices:
+            errors.append(FieldError(f"{path}.question", "is not one of this task's questions"))
+        elif item.question in kept:
+            errors.append(FieldError(f"{path}.question", "stands twice: answer each question once"))
+        elif item.choice >= choices[item.question]:
+            errors.append(FieldError(f"{path}.choice", "is not one of the choices"))
+        else:
+            kept[item.question] = item.choice
+    open_ones = len(set(choices) - {item.question for item in given})
+    if open_ones:
+        errors.append(
+            FieldError("exam", f"{open_ones} of {len(choices)} questions have no answer: answer each")
+        )
+    return [{"question": key, "choice": kept[key]} for key in choices if key in kept], errors
+
+
+def _drafted_pairs(row: Mapping[str, Any]) -> list[Any]:
+    pairs = row.get("pairs")
+    return pairs[:PAIRS] if isinstance(pairs, list) else []
+
+
+def _texts(pair: Mapping[str, Any]) -> tuple[str, str]:
+    return observing.drafted_text(pair, "clue"), observing.drafted_text(pair, "inference")
+
+
+KIND = SherlockQualification()
