@@ -8,6 +8,7 @@ from django import forms
 from hits.domain.geometry import Box
 from hits.domain.instructions import (
     MAX_BODY,
+    MAX_EXAMPLE_TEXT,
     MAX_EXAMPLES,
     MAX_NOTE,
     MAX_SUMMARY,
@@ -63,6 +64,11 @@ class InstructionsForm(PageForm):
 
 
 DRAWING = "drawing:"
+
+
+def _example_text(label: str) -> forms.CharField:
+    widget = forms.Textarea(attrs={"rows": 2})
+    return forms.CharField(required=False, label=label, max_length=MAX_EXAMPLE_TEXT, widget=widget)
 
 
 class ExampleForm(PageForm):

@@ -8,7 +8,16 @@ from datetime import timedelta
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet, Sum
 from django.utils import timezone
 
-from hits.domain.states import OPEN_JOB_STATES, AssignmentStatus, BatchState, HitState, JobState, Match
+from hits import registry
+from hits.domain.states import (
+    OPEN_JOB_STATES,
+    AssignmentStatus,
+    BatchState,
+    HitState,
+    JobState,
+    Match,
+    Purpose,
+)
 from hits.models import Assignment, Attempt, AuditEvent, Batch, Decision, Heartbeat, Hit, Image, Job, Project
 
 SILENT_AFTER = timedelta(seconds=60)
@@ -16,8 +25,16 @@ _WAITING = Q(status=AssignmentStatus.SUBMITTED, match=Match.MATCHED)
 
 
 def waiting_assignments() -> "QuerySet[Assignment]":
-    """Return what a reviewer may decide now, oldest first: confirmed, undecided."""
-    return Assignment.objects.filter(_WAITING, decisions__isnull=True)
+    """Return what a reviewer may decide now: confirmed, undecided, and not answered at a desk of its own."""
+    return Assignment.objects.filter(_WAITING, decisions__isnull=True).exclude(
+        hit__unit__batch__kind__in=_kinds_with_a_desk()
+    )
+
+
+def _kinds_with_a_desk() -> list[str]:
+    """Return the kinds that are graded or answered by a trainer, each with words for the worker."""
+    desks = {Purpose.QUALIFYING, Purpose.TRAINING}
+    return [name for name in registry.names() if registry.get(name).purpose in desks]
 
 
 def waiting_in(project: Project) -> int:

@@ -4,7 +4,7 @@ Confirmed means that the marketplace shows the submission's id and hash (``Match
 work is submitted or approved, so not rejected; *accepted* work is approved.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -71,11 +71,12 @@ def judgments(
     project: Project | None = None,
     batch: Batch | None = None,
     statuses: Iterable[AssignmentStatus] = STANDING,
+    keys: Collection[str] | None = None,
 ) -> Iterator[Judgment]:
     """Yield confirmed answers of a judging kind, in the order in which they were submitted.
 
     Args:
-        kind: the kind's name. project, batch: which work; give at least one.
+        kind: the kind's name. project, batch: which work; give at least one. keys: of these units only.
         statuses: which of the marketplace's words count; rejected work counts by no default.
     """
     rows = Assignment.objects.filter(
@@ -87,6 +88,8 @@ def judgments(
         rows = rows.filter(hit__unit__batch__project=project)
     if batch is not None:
         rows = rows.filter(hit__unit__batch=batch)
+    if keys is not None:
+        rows = rows.filter(hit__unit__key__in=keys)
     rows = rows.select_related("hit__unit", "submission").order_by("submitted_at", "pk")
     for row in rows.iterator(chunk_size=500):
         assert row.submission is not None

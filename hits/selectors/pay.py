@@ -1,7 +1,7 @@
 """Measured pay: what confirmed work earned for the active time that it took."""
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -26,8 +26,8 @@ class Work:
         return cents_per_hour(self.cents, self.active_seconds)
 
 
-def work_of(scope: Batch | Project) -> list[Work]:
-    """Return the measured work of a batch or project, oldest first; one query.
+def work_of(scope: Batch | Project, *, workers: Collection[int] | None = None) -> list[Work]:
+    """Return the measured work of a batch or project, oldest first; one query. ``workers`` narrows it to some.
 
     Simulated submissions count in a rehearsal as any other: their times are what the script reported.
     """
@@ -36,21 +36,23 @@ def work_of(scope: Batch | Project) -> list[Work]:
         Assignment.objects.filter(**{field: scope}, match=Match.MATCHED, submission__active_seconds__gt=0)
         .exclude(status=AssignmentStatus.REJECTED)
         .order_by("submitted_at", "id")
-        .values_list(
-            "submitted_at",
-            "worker_id",
-            "hit__unit__batch__kind",
-            "hit__unit__batch__reward_cents",
-            "hit__unit__batch__bonus_cents",
-            "submission__answer",
-            "submission__active_seconds",
-        )
+    )
+    if workers is not None:
+        rows = rows.filter(worker__in=workers)
+    values = rows.values_list(
+        "submitted_at",
+        "worker_id",
+        "hit__unit__batch__kind",
+        "hit__unit__batch__reward_cents",
+        "hit__unit__batch__bonus_cents",
+        "submission__answer",
+        "submission__active_seconds",
     )
     return [
         Work(
             at, worker, reward + bonus * registry.get(kind).bonus_items(answer) if bonus else reward, seconds
         )
-        for at, worker, kind, reward, bonus, answer, seconds in rows
+        for at, worker, kind, reward, bonus, answer, seconds in values
     ]
 
 
@@ -59,10 +61,10 @@ def rates(work: Iterable[Work]) -> list[int]:
     return [row.rate_cents for row in work if row.rate_cents is not None]
 
 
-def median_by_worker(project: Project) -> dict[int, int | None]:
-    """Return each worker's median cents per hour in a project."""
+def median_by_worker(project: Project, *, workers: Collection[int] | None = None) -> dict[int, int | None]:
+    """Return each worker's median cents per hour in a project; ``workers`` narrows it to some."""
     by_worker: dict[int, list[int]] = defaultdict(list)
-    for row in work_of(project):
+    for row in work_of(project, workers=workers):
         if row.rate_cents is not None:
             by_worker[row.worker].append(row.rate_cents)
     return {worker: median_cents(found) for worker, found in by_worker.items()}

@@ -1,5 +1,7 @@
 """Who takes part in a project: members with a role, and annotators who agreed to its text."""
 
+from collections.abc import Collection
+
 from django.db.models import Count, Q, QuerySet
 
 from hits.domain.states import AssignmentStatus, Role
@@ -17,21 +19,26 @@ def members(project: Project) -> "QuerySet[Membership]":
     )
 
 
-def annotators(project: Project) -> list[tuple[Record, Participation]]:
-    """Return the workers who agreed to a consent text, with their record; three queries."""
+def agreed(project: Project) -> set[int]:
+    """Return the row keys of the workers who agreed to a consent text of the project; one query."""
+    return set(Participation.objects.filter(project=project).values_list("worker_id", flat=True))
+
+
+def records(project: Project, workers: Collection[int]) -> list[tuple[Record, Participation | None]]:
+    """Return some workers' records, each with the newest consent they gave; three queries."""
     newest: dict[int, Participation] = {}
-    agreed = Participation.objects.filter(project=project).select_related("worker", "consent")
-    for row in agreed.order_by("consent__version"):
+    given = Participation.objects.filter(project=project, worker__in=workers).select_related("consent")
+    for row in given.order_by("consent__version"):
         newest[row.worker_id] = row
-    counted = _counted(project, Worker.objects.filter(pk__in=newest))
-    medians = median_by_worker(project)
-    return [(_record(worker, medians.get(worker.pk)), newest[worker.pk]) for worker in counted]
+    counted = _counted(project, Worker.objects.filter(pk__in=workers))
+    medians = median_by_worker(project, workers=workers)
+    return [(_record(worker, medians.get(worker.pk)), newest.get(worker.pk)) for worker in counted]
 
 
 def record_of(worker: Worker, project: Project) -> Record:
     """Return one worker's record in a project."""
     counted = _counted(project, Worker.objects.filter(pk=worker.pk)).get()
-    return _record(counted, median_by_worker(project).get(worker.pk))
+    return _record(counted, median_by_worker(project, workers=[worker.pk]).get(worker.pk))
 
 
 def consent_texts(project: Project) -> list[tuple[ConsentText, int]]:

@@ -15,9 +15,10 @@ from hits.domain.pay import cents_per_hour
 from hits.domain.states import AssignmentStatus, CallState, Match
 from hits.models import Assignment, Batch, Decision, Project
 from hits.selectors.console import waiting_assignments
+from hits.selectors.hints import HintCount, count_of
 from hits.selectors.images import facts
 
-_ROWS = ("hit__unit__batch__project", "worker", "submission")
+_ROWS = ("hit__unit__batch__project", "worker", "submission__instructions")
 _MORE = ("hit__unit__images", "decisions__calls")
 
 
@@ -62,6 +63,11 @@ class Looked:
     def taken_up(self) -> Decision | None:
         """The decision, when there is one."""
         return next(iter(self.assignment.decisions.all()), None)
+
+    @property
+    def hints(self) -> HintCount:
+        """How many live hints the worker saw and waved away."""
+        return count_of(self.assignment.submission)
 
     @property
     def trouble(self) -> str:
@@ -167,7 +173,12 @@ class Queue:
 
 def queue_at(scope: Project | Batch, wanted: int | None, window: int = 7) -> Queue:
     """Return the queue around ``wanted``, or around its first entry when that is not waiting."""
-    ids = list(queue(scope).values_list("pk", flat=True))
+    return queue_of(queue(scope), wanted, window)
+
+
+def queue_of(waiting: "QuerySet[Assignment]", wanted: int | None, window: int = 7) -> Queue:
+    """Return a window on assignments in their order; for a desk that queues others than the review desk."""
+    ids = list(waiting.values_list("pk", flat=True))
     place = ids.index(wanted) if wanted in ids else 0
     start = max(0, min(place - 2, len(ids) - window))
     shown = ids[start : start + window]

@@ -4,7 +4,8 @@ from datetime import timedelta
 
 from django.utils import timezone
 
-from hits.models import Attempt, Draft, Submission
+from hits.domain.states import Match
+from hits.models import Assignment, Attempt, Draft, Submission
 
 
 def has_begun(*, hit_id: str, assignment_id: str, worker_id: str) -> bool:
@@ -22,6 +23,11 @@ def draft_of(attempt: Attempt) -> Draft | None:
 def latest_submission(attempt: Attempt) -> Submission | None:
     """Return the newest stored answer of this attempt, confirmed or not."""
     return attempt.submissions.order_by("-received_at").first()
+
+
+def is_confirmed(submission: Submission) -> bool:
+    """Tell whether the marketplace has shown this very answer, so that nothing is left for the page to do."""
+    return Assignment.objects.filter(submission=submission, match=Match.MATCHED).exists()
 
 
 def seconds_left(attempt: Attempt) -> int:

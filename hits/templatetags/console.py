@@ -1,5 +1,6 @@
 """Parts that every console page shows, and how times and states are written."""
 
+from collections.abc import Callable
 from datetime import datetime
 from typing import Any
 
@@ -23,12 +24,25 @@ register = template.Library()
 _NAV = (
     ("batches", "Batches", "project-batches"),
     ("images", "Photos", "project-images"),
+    ("instructions", "Instructions", "project-instructions"),
     ("review", "Review", "project-review"),
     ("judging", "Judging", "judging"),
     ("curation", "Curation", "curation"),
     ("versions", "Versions", "versions"),
-    ("people", "People", "project-people"),
+    ("people", "People", "workers"),
 )
+# The same below People; the address may belong to an app above, and admins alone see the last.
+_PEOPLE = (
+    ("workers", "Workers", "workers"),
+    ("applicants", "Applicants", "applicants"),
+    ("training", "Training", "training-desk"),
+    ("members", "Members", "project-people"),
+    ("consent", "Consent text", "project-consent"),
+    ("rules", "Standing rules", "standing-rules"),
+    ("history", "History", "project-history"),
+)
+Counter = Callable[[Project], int]
+_counters: dict[str, list[Counter]] = {"review": [waiting_in]}
 _BADGES = {
     "collecting": ("ok", "clock", "Collecting"),
     "publishing": ("info", "up", "Publishing"),
@@ -50,6 +64,11 @@ _BADGES = {
     "failed": ("bad", "alert", "Stopped with an error"),
     "cancelled": ("", "x", "Cancelled"),
     "job.done": ("ok", "ok", "Done"),
+    "applicant.waiting": ("info", "clock", "Waits for grades"),
+    "applicant.unexplained": ("warn", "alert", "Needs a reason"),
+    "applicant.ready": ("info", "eye", "Graded"),
+    "applicant.passed": ("ok", "ok", "Passed"),
+    "applicant.declined": ("", "x", "Not passed"),
 }
 _ACTIONS = {
     "project.create": "Made the project",
@@ -57,15 +76,41 @@ _ACTIONS = {
     "consent.publish": "Published a consent text",
     "batch.launch": "Launched a batch",
     "batch.close": "Stopped offering a batch",
+    "batch.instructions": "Chose a batch’s instructions",
+    "instructions.publish": "Published instructions",
     "assignment.approve": "Approved a submission",
     "assignment.reject": "Rejected a submission",
     "payment.retry": "Repeated a refused payment",
+    "applicant.pass": "Passed an applicant",
+    "applicant.decline": "Declined an applicant",
+    "worker.grant": "Granted a qualification",
+    "worker.revoke": "Took a qualification back",
+    "worker.block": "Blocked a worker",
+    "worker.unblock": "Lifted a block",
+    "standing.paused": "Paused a worker",
+    "standing.dequalified": "De-qualified a worker",
+    "feedback.write": "Answered a training attempt",
+    "rule.save": "Saved a standing rule",
+    "proposal.accepted": "Accepted a proposal",
+    "proposal.dismissed": "Dismissed a proposal",
+    "demographics.delete": "Deleted what a worker said about themselves",
     "images.duplicates": "Marked near-duplicates",
     "comparison.build": "Built comparison sets",
     "version.create": "Made a draft version",
     "version.seal": "Sealed a version",
 }
-_SUBJECTS = {"batch": "batch-detail", "assignment": "assignment-detail", "payment": "assignment-detail"}
+_SUBJECTS = {
+    "batch": "batch-detail",
+    "assignment": "assignment-detail",
+    "payment": "assignment-detail",
+    "applicant": "assignment-detail",
+}
+
+
+def count_waiting(section: str, counter: Counter) -> None:
+    """Let an app above add what waits for a person to a section of the navigation or a tab below People."""
+    if counter not in _counters.setdefault(section, []):
+        _counters[section].append(counter)
 
 
 @register.filter
@@ -120,15 +165,37 @@ def badge(state: str, of: str = "") -> SafeString:
 def project_nav(context: RequestContext) -> dict[str, Any]:
     """Return the project's sections that exist and that this person may see."""
     project: Project = context["project"]
-    links = []
+    links: list[dict[str, Any]] = []
     for section, title, name in _NAV:
         try:
             url = reverse(name, args=[project.slug])
         except NoReverseMatch:
             continue  # the app that brings this section is not installed
         links.append({"section": section, "words": title, "url": url})
-    waiting = waiting_in(project) if role_in(context["request"].user, project) else 0
-    return {"links": links, "section": context.get("section", ""), "waiting": waiting}
+    if role_in(context["request"].user, project):
+        for link in links:
+            link["waiting"] = _waiting(str(link["section"]), project)
+    return {"links": links, "section": context.get("section", "")}
+
+
+def _waiting(section: str, project: Project) -> int:
+    return sum(counter(project) for counter in _counters.get(section, ()))
+
+
+@register.simple_tag(takes_context=True)
+def people_links(context: RequestContext) -> list[dict[str, Any]]:
+    """Return the pages about people that exist and that this person may see, each with what waits there."""
+    project: Project = context["project"]
+    links = []
+    for tab, title, name in _PEOPLE:
+        if tab == "history" and not context.get("admin"):
+            continue
+        try:
+            url = reverse(name, args=[project.slug])
+        except NoReverseMatch:
+            continue
+        links.append({"tab": tab, "words": title, "url": url, "waiting": _waiting(tab, project)})
+    return links
 
 
 @register.inclusion_tag("hits/_no_worker.html")

@@ -46,7 +46,7 @@ def test_a_project_is_worked_through_without_a_browser(tmp_path: Path) -> None:
         "launch_batch", "sherlock_observation", "--project", "street-scenes", "--reward-cents", 125
     )
     assert (launched["hits"], launched["state"]) == (2, "live")
-    worker = _json("create_worker", "walter")
+    worker = _json("create_worker", "walter", "--country", "DE")
     account = User.objects.get(username="walter")
     assert account.check_password(worker["password"])
     for hit in Hit.objects.all():

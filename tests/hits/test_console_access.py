@@ -10,7 +10,9 @@ from django.test import Client
 from django.urls import URLPattern, reverse
 
 from hits import urls
+from hits.domain.instructions import Text
 from hits.models import Assignment, Batch, Hit, Image, Job, Project
+from hits.services import instructions
 from tests.support import market
 from tests.support.loop import collected, published
 
@@ -45,6 +47,10 @@ PAGES = [
     Page("project-batches", "slug"),
     Page("batch-new", "slug"),
     Page("project-images", "slug"),
+    Page("project-instructions", "slug"),
+    Page("instructions-edit", "kind"),
+    Page("instructions-preview", "kind"),
+    Page("instructions-version", "version"),
     Page("project-review", "slug"),
     Page("project-people", "slug"),
     acts("member-add", "slug", researcher=FORBIDDEN, username="ada", role="admin"),
@@ -56,6 +62,7 @@ PAGES = [
     acts("batch-sync", "batch"),
     acts("batch-publish", "batch"),
     acts("batch-close", "batch"),
+    acts("batch-instructions", "batch", version="1", instead_of="0"),
     acts("batch-approve-all", "batch", last="0"),
     Page("assignment-detail", "assignment"),
     acts("decide", "assignment", verdict="approve"),
@@ -82,6 +89,8 @@ class World:
             "": [],
             "slug": [self.project.slug],
             "member": [self.project.slug, self.member.pk],
+            "kind": [self.project.slug, self.batch.kind],
+            "version": [self.project.slug, self.batch.kind, 1],
             "batch": [self.batch.pk],
             "assignment": [self.assignment.pk],
             "job": [self.job.pk],
@@ -95,6 +104,9 @@ def world(project: Project, researcher: User, make_image: Callable[..., Image]) 
     batch = published(project, [make_image(1), make_image(2)])
     market.work(Hit.objects.order_by("pk")[0], market.market_worker())
     (assignment,) = collected(batch)
+    instructions.publish(
+        project=project, kind_name=batch.kind, text=Text("Look.", "Twice."), note="New", based_on=0, by=None
+    )
     return World(project, batch, assignment, Job.objects.get(), researcher)
 
 

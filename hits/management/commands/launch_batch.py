@@ -1,15 +1,21 @@
-"""``manage.py launch_batch KIND --project P --reward-cents N [--limit N]``."""
+"""``manage.py launch_batch KIND --project P --reward-cents N [--limit N] [--pool trained] [--countries US,CA]``."""
 
 from argparse import ArgumentParser
 from typing import Any
 
 from hits import registry
+from hits.domain.countries import codes_from
+from hits.domain.pool import Pool
 from hits.domain.states import Purpose
 from hits.management.base import DeerstalkerCommand, bad_input
 from hits.management.publishing import emit_published, publish_now
 from hits.management.rows import checked_limit, project_called
+from hits.models import Instructions, Project
 from hits.selectors.images import unused, usable
-from hits.services.launch import PlannedUnit, Terms, launch_batch
+from hits.selectors.instructions import of_kind
+from hits.services.access import ASKED_FOR, access_for
+from hits.services.errors import Refused
+from hits.services.launch import Access, PlannedUnit, Terms, launch_batch
 
 
 class Command(DeerstalkerCommand):
@@ -33,6 +39,14 @@ class Command(DeerstalkerCommand):
         parser.add_argument(
             "--again", action="store_true", help="also photos that such a batch showed already"
         )
+        parser.add_argument("--pool", help="only workers of this pool: qualified or trained")
+        parser.add_argument("--countries", help="only workers there, by code or name: US,CA,GB,AU")
+        parser.add_argument("--worker-limit", type=int, help="the most tasks that one worker may hand in")
+        parser.add_argument(
+            "--instructions",
+            type=int,
+            help="version that the pages show; the newest without it, and 0 for the task's own text",
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Launch and publish."""
@@ -53,10 +67,51 @@ class Command(DeerstalkerCommand):
         images = images[:limit]
         units = [PlannedUnit(key=f"image-{image.pk}", payload={"image": image.pk}) for image in images]
         terms = Terms(
-            options["reward_cents"], options["bonus_cents"], options["assignments"], options["confirm_cents"]
+            options["reward_cents"],
+            options["bonus_cents"],
+            options["assignments"],
+            options["confirm_cents"],
+            _access(project, kind.name, options),
         )
         name = options["name"] or kind.title
         batch, _ = launch_batch(
             project=project, kind_name=kind.name, name=name, units=units, by=None, terms=terms
         )
         emit_published(self, options, publish_now(batch))
+
+
+def _access(project: Project, kind_name: str, options: dict[str, Any]) -> Access:
+    pool, limit = options["pool"], options["worker_limit"]
+    if pool is not None and pool not in set(ASKED_FOR):
+        raise bad_input(f"--pool {pool}: use {' or '.join(ASKED_FOR)}, or leave it out for everybody")
+    if limit is not None and limit < 1:
+        raise bad_input(f"--worker-limit {limit}: use 1 or more, or leave it out")
+    try:
+        codes = codes_from(options["countries"] or "")
+        if options["countries"] is not None and not codes:
+            raise bad_input("--countries: name at least one, or leave it out for all")
+        return access_for(
+            pool=Pool(pool) if pool else None,
+            countries=codes,
+            worker_limit=limit,
+            instructions=_version(project, kind_name, options["instructions"]),
+        )
+    except ValueError as error:
+        raise bad_input(f"--countries: {error}") from error
+    except Refused as error:
+        raise bad_input(f"--{error}") from error
+
+
+def _version(project: Project, kind_name: str, number: int | None) -> Instructions | None:
+    versions = of_kind(project, kind_name)
+    if number is None:
+        return versions.first()
+    if number == 0:
+        return None
+    found = versions.filter(version=number).first()
+    if found is None:
+        known = ", ".join(str(row.version) for row in versions.order_by("version")) or "none yet"
+        raise bad_input(
+            f"--instructions {number}: {project.slug} has no such version for {kind_name}; known: {known}"
+        )
+    return found

@@ -1,0 +1,144 @@
+"""A researcher in the instructions studio: sees what workers will see, loses nothing, and is told of others."""
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from django.contrib.auth.models import User
+
+from hits.domain.instructions import Text
+from hits.models import Batch, Hit, Image, Instructions, Project
+from hits.services.instructions import publish
+from tests.support import market
+from tests.support.loop import published
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True), pytest.mark.timeout(180)]
+KIND = "sherlock_observation"
+
+
+@pytest.fixture
+def studio(
+    open_page: Callable[..., Any], sign_in: Callable[[Any, str], None], project: Project, researcher: User
+) -> Callable[..., Any]:
+    """Return a function that opens the studio as a researcher."""
+
+    def open_(**more: Any) -> Any:
+        page = open_page(**more)
+        sign_in(page, researcher.username)
+        page.goto(f"/projects/{project.slug}/instructions")
+        page.get_by_role("link", name="Write observations about one photo", exact=True).click()
+        return page
+
+    return open_
+
+
+def test_type_look_reload_publish_and_show_on_a_batch(
+    studio: Callable[..., Any], project: Project, make_image: Callable[..., Image]
+) -> None:
+    market.fund()
+    image = make_image(1)
+    published(project, [make_image(2)])
+    page = studio()
+    frame = page.frame_locator("#preview")
+    assert "Spot a clue." in frame.locator(".how-b").inner_text()
+
+    page.fill("[name=body]", f"Look **twice** at the edges.\n\n![a door](photo:{image.pk})")
+    frame.locator("strong", has_text="twice").wait_for()
+    assert frame.locator(f'img[src$="{image.file.name}"]').evaluate(
+        "img => img.decode().then(() => img.naturalWidth)"
+    )
+    page.get_by_role("button", name="Another example").click()
+    page.fill("[name=examples-2-good]", "the cup *on its side*")
+    frame.locator("em", has_text="on its side").wait_for()
+    assert frame.locator(".worked").count() == 2
+
+    page.wait_for_timeout(500)  # the pause after which an unfinished text is kept
+    page.reload()
+    page.get_by_text("What you typed here and did not publish is back.").wait_for()
+    assert page.input_value("[name=body]").startswith("Look **twice**")
+    assert page.input_value("[name=examples-2-good]") == "the cup *on its side*"
+    frame.locator("strong", has_text="twice").wait_for()
+
+    page.fill("[name=note]", "Edges matter")
+    page.get_by_role("button", name="Publish version 1").click()
+    page.get_by_text("Version 1 is published.").wait_for()
+    assert [row["good"] for row in Instructions.objects.get().examples][1] == "the cup *on its side*"
+    page.get_by_role("link", name="Edit the newest version").click()
+    assert not page.locator("#draft-note").is_visible()
+
+    batch = Hit.objects.get().unit.batch
+    page.goto(f"/batches/{batch.pk}/")
+    page.get_by_role("button", name="Show version 1 instead…").click()
+    page.get_by_text("keep the text that they opened").wait_for()
+    page.get_by_role("button", name="Show it from now on").click()
+    page.get_by_text("Pages opened from now on show version 1.").wait_for()
+    batch.refresh_from_db()
+    assert batch.instructions == Instructions.objects.get()
+
+
+def test_what_somebody_else_published_meanwhile_is_shown_and_the_text_is_kept(
+    studio: Callable[..., Any], project: Project, admin: User
+) -> None:
+    page = studio()
+    page.fill("[name=body]", "Mine.")
+    page.fill("[name=note]", "Mine")
+    publish(
+        project=project, kind_name=KIND, text=Text("Theirs.", "Theirs."), note="Theirs", based_on=0, by=admin
+    )
+    page.get_by_role("button", name="Publish version 1").click()
+    page.get_by_role("heading", name=re.compile("ada published version 1 meanwhile")).wait_for()
+    assert page.input_value("[name=body]").strip() == "Mine."
+    page.frame_locator("#preview").get_by_text("Mine.").wait_for()
+    page.get_by_role("button", name="Publish version 2").click()
+    page.get_by_text("Version 2 is published.").wait_for()
+
+
+def test_without_scripts_the_preview_button_shows_and_publishing_works(
+    studio: Callable[..., Any], project: Project
+) -> None:
+    page = studio(java_script_enabled=False)
+    page.fill("[name=body]", "No *script* here.")
+    page.get_by_role("button", name="Preview").click()
+    page.frame_locator("#preview").locator("em", has_text="script").wait_for()
+    assert page.input_value("[name=body]") == "No *script* here."
+    page.fill("[name=note]", "Plain")
+    page.get_by_role("button", name="Publish version 1").click()
+    page.get_by_text("Version 1 is published.").wait_for()
+    assert Instructions.objects.get().body == "No *script* here."
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_the_studios_pages_have_no_axe_violations_and_do_not_overflow(
+    studio: Callable[..., Any], project: Project, make_image: Callable[..., Image], width: int
+) -> None:
+    batch = published_with_a_version(project, make_image)
+    page = studio(width=width)
+    edit = f"/projects/{project.slug}/instructions/{KIND}/"
+    addresses = (
+        f"/projects/{project.slug}/instructions",
+        edit,
+        f"{edit}versions/1",
+        f"/batches/{batch.pk}/",
+        f"/projects/{project.slug}/launch",
+    )
+    for address in addresses:
+        page.goto(address)
+        page.wait_for_load_state("networkidle")
+        found = Axe().run(page)
+        assert found.violations_count == 0, f"{address}\n{found.generate_report()}"
+        assert page.evaluate(
+            "document.documentElement.scrollWidth <= document.documentElement.clientWidth"
+        ), address
+
+
+def published_with_a_version(project: Project, make_image: Callable[..., Image]) -> Batch:
+    """Return a live batch in a project with one version of its instructions and another photo to launch."""
+    market.fund()
+    make_image(1)
+    batch = published(project, [make_image(2)])
+    publish(
+        project=project, kind_name=KIND, text=Text("Look.", "Look twice."), note="New", based_on=0, by=None
+    )
+    return batch

@@ -1,0 +1,245 @@
+"""Who may do a batch's tasks: chosen on the form or the command line, and said on the batch's page."""
+
+import json
+from collections.abc import Callable
+from io import StringIO
+
+import pytest
+from django.contrib.auth.models import User
+from django.core.management import CommandError, call_command
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+
+from hits.domain.countries import codes_from
+from hits.domain.instructions import Text
+from hits.domain.pool import Pool
+from hits.domain.qualifications import Comparator
+from hits.models import Batch, Image, Instructions, Project
+from hits.selectors.access import who_may
+from hits.services.access import access_for
+from hits.services.errors import Refused
+from hits.services.instructions import publish
+from hits.services.launch import Access, Condition, Terms
+from tests.support import market
+from tests.support.loop import launched
+from tests.support.pages import squeezed
+
+pytestmark = pytest.mark.django_db(transaction=True)
+MakeImage = Callable[..., Image]
+KIND = "sherlock_observation"
+FORM = {"name": "Kitchens", "reward": "1.25", "bonus": "0.15", "assignments": "1", "which": "all"}
+
+
+@pytest.fixture
+def desk(client: Client, researcher: User) -> Client:
+    """Return a browser that a researcher of the project signed in to."""
+    client.force_login(researcher)
+    return client
+
+
+@pytest.fixture
+def form_url(project: Project, make_image: MakeImage) -> str:
+    """Return the launch form's address in a project with a photo and money."""
+    market.fund()
+    make_image(1)
+    return reverse("batch-new", args=[project.slug])
+
+
+def _version(project: Project, words: str = "Look.", based_on: int = 0) -> Instructions:
+    return publish(
+        project=project, kind_name=KIND, text=Text("Look.", words), note=words, based_on=based_on, by=None
+    )
+
+
+def _asked_of(batch: Batch) -> set[tuple[str, str, tuple[str, ...]]]:
+    return {
+        (row.qualification.slug if row.qualification else "", row.comparator, tuple(row.values))
+        for row in batch.requirements.select_related("qualification")
+    }
+
+
+NOT_EXCLUDED = ("excluded", "DoesNotExist", ())
+
+
+def test_left_alone_the_form_lets_everybody_in(desk: Client, form_url: str) -> None:
+    desk.post(form_url, FORM | {"step": "launch"})
+    batch = Batch.objects.get()
+    assert _asked_of(batch) == {NOT_EXCLUDED}
+    assert batch.worker_limit is None
+    assert batch.instructions is None
+    page = squeezed(desk.get(reverse("batch-detail", args=[batch.pk])))
+    assert "<dt>Open to</dt><dd>Everybody</dd><dt>Countries</dt><dd>All countries</dd>" in page
+
+
+def test_what_was_chosen_is_confirmed_launched_and_said_on_the_batchs_page(
+    desk: Client, form_url: str, project: Project
+) -> None:
+    version = _version(project)
+    chosen = {"pool": "trained", "where": "paper", "worker_limit": "5", "instructions": "1"}
+    page = squeezed(desk.post(form_url, FORM | chosen | {"step": "estimate"}))
+    words = (
+        "<dt>Open to</dt><dd>Trained workers</dd>"
+        "<dt>Countries</dt><dd>United States, Canada, United Kingdom and Australia</dd>"
+        "<dt>Most per worker</dt><dd>5 tasks</dd>"
+    )
+    assert words in page
+    for name, value in chosen.items():
+        assert f'<input type="hidden" name="{name}" value="{value}">' in page
+    desk.post(form_url, FORM | chosen | {"step": "launch"})
+    batch = Batch.objects.get()
+    assert _asked_of(batch) == {
+        NOT_EXCLUDED,
+        ("trained", "Exists", ()),
+        ("", "In", ("US", "CA", "GB", "AU")),
+    }
+    assert (batch.worker_limit, batch.instructions) == (5, version)
+    assert words in squeezed(desk.get(reverse("batch-detail", args=[batch.pk])))
+
+
+def test_the_newest_version_is_offered_first_and_the_own_text_last(
+    desk: Client, form_url: str, project: Project
+) -> None:
+    _version(project, "First.")
+    _version(project, "Second.", based_on=1)
+    page = squeezed(desk.get(form_url))
+    assert '<option value="2" selected>' in page
+    assert (
+        page.index('<option value="2"') < page.index('<option value="1"') < page.index("The task’s own text")
+    )
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"pool": "experts"}, "Who may do these tasks</a>: Select a valid choice"),
+        ({"where": "some", "countries": "US, Ruritania"}, "“Ruritania” is no country"),
+        ({"where": "some", "countries": " , "}, "Name the countries, such as US, CA"),
+        ({"worker_limit": "0"}, "Most per worker</a>: Ensure this value is greater than or equal to 1"),
+        ({"worker_limit": "many"}, "Most per worker</a>: Enter a whole number."),
+        ({"instructions": "7"}, "Instructions</a>: Select a valid choice"),
+    ],
+)
+def test_a_slip_is_named_and_nothing_is_launched(
+    desk: Client, form_url: str, change: dict[str, str], message: str
+) -> None:
+    reply = desk.post(form_url, FORM | change | {"step": "launch"})
+    assert reply.status_code == 400
+    assert message in squeezed(reply)
+    assert not Batch.objects.exists()
+
+
+def test_more_countries_than_a_marketplace_takes_are_refused(desk: Client, form_url: str) -> None:
+    many = "AD AE AF AG AI AL AM AO AQ AR AS AT AU AW AX AZ BA BB BD BE BF BG BH BI BJ BL BM BN BO BQ BR"
+    form = FORM | {"where": "some", "countries": many.replace(" ", ",")}
+    assert "name 30 or fewer" in squeezed(desk.post(form_url, form))
+    with pytest.raises(Refused, match="countries: there are 31"):
+        access_for(countries=codes_from(many.replace(" ", ",")))
+
+
+def test_countries_are_read_by_code_and_by_name_once_each() -> None:
+    assert codes_from("us, Côte d’Ivoire;cote d’ivoire\nGermany,DE") == ("US", "CI", "DE")
+    assert codes_from("") == ()
+    with pytest.raises(ValueError, match="“UK” is no country"):
+        codes_from("UK")
+
+
+def test_other_conditions_have_words_too(project: Project, make_image: MakeImage) -> None:
+    conditions = (
+        Condition(Pool.APPLIED, Comparator.DOES_NOT_EXIST),
+        Condition(Pool.QUALIFIED, Comparator.GREATER_THAN_OR_EQUAL_TO, (8,)),
+        Condition(None, Comparator.NOT_IN, ("FR", "DE")),
+    )
+    batch = launched(project, [make_image(1)], terms=Terms(access=Access(conditions, worker_limit=1)))
+    batch.refresh_from_db()
+    said = who_may(batch)
+    assert said.people == (
+        "Workers who have not handed in the qualification task yet; "
+        "Workers whose “street-scenes: qualified” is at least 8"
+    )
+    assert said.countries == "All but France and Germany"
+    assert said.each == "1 task"
+
+
+# --- the command line
+
+
+def _launch(project: Project, *more: str) -> Batch:
+    out = StringIO()
+    call_command(
+        "launch_batch", KIND, "--project", project.slug, "--reward-cents", "125", "--json", *more, stdout=out
+    )
+    return Batch.objects.get(pk=json.loads(out.getvalue())["batch"])
+
+
+def _refused(project: Project, *more: str) -> str:
+    with pytest.raises(CommandError) as caught:
+        call_command("launch_batch", KIND, "--project", project.slug, "--reward-cents", "125", *more)
+    assert caught.value.returncode == 2
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+def test_the_command_asks_for_the_same(form_url: str, project: Project) -> None:
+    first = _version(project, "First.")
+    _version(project, "Second.", based_on=1)
+    batch = _launch(
+        project,
+        "--pool",
+        "qualified",
+        "--countries",
+        "US,Canada",
+        "--worker-limit",
+        "3",
+        "--instructions",
+        "1",
+    )
+    assert _asked_of(batch) == {NOT_EXCLUDED, ("qualified", "Exists", ()), ("", "In", ("US", "CA"))}
+    assert (batch.worker_limit, batch.instructions) == (3, first)
+
+
+@pytest.mark.parametrize(("flags", "version"), [((), 2), (("--instructions", "0"), None)])
+def test_the_command_shows_the_newest_version_unless_told_otherwise(
+    form_url: str, project: Project, flags: tuple[str, ...], version: int | None
+) -> None:
+    _version(project, "First.")
+    _version(project, "Second.", based_on=1)
+    shown = _launch(project, *flags).instructions
+    assert (shown.version if shown else None) == version
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        (("--pool", "excluded"), "--pool excluded: use qualified or trained"),
+        (("--countries", "US,Ruritania"), "--countries: “Ruritania” is no country"),
+        (("--countries", ","), "--countries: name at least one"),
+        (("--worker-limit", "0"), "--worker-limit 0: use 1 or more"),
+        (("--instructions", "4"), "--instructions 4: street-scenes has no such version"),
+    ],
+)
+def test_the_command_names_the_flag_that_is_wrong(
+    form_url: str, project: Project, flags: tuple[str, ...], message: str
+) -> None:
+    assert message in _refused(project, *flags)
+    assert not Batch.objects.exists()
+
+
+def test_the_batchs_page_asks_the_same_number_of_questions_however_many_versions(
+    desk: Client, project: Project, make_image: MakeImage
+) -> None:
+    batch = launched(project, [make_image(1)])
+    url = reverse("batch-detail", args=[batch.pk])
+
+    def count() -> int:
+        with CaptureQueriesContext(connection) as seen:
+            assert desk.get(url).status_code == 200
+        return len(seen)
+
+    _version(project, "1.")
+    count()
+    before = count()
+    for number in (1, 2, 3):
+        _version(project, f"{number + 1}.", based_on=number)
+    assert count() == before
