@@ -23,6 +23,7 @@ from tests.support.children import ROOT
 
 TARGET = ROOT / "docs" / "screenshots"
 CREDIT = "Rachel Michetti"
+WINDOWS = ((390, 844), (768, 1024), (1280, 900), (1920, 1080))
 _SIGN_IN = re.compile(r"(?:admin|researcher|annotator)\s+(\w+)\s+(\S+)")
 
 # Clue, inference, confidence, boxes in shares of the photo: left, top, right, bottom.
@@ -87,7 +88,7 @@ def _fill(accounts: dict[str, str]) -> None:
     from hits.models import Batch
     from hits.models import Image as Photo
 
-    batch = Batch.objects.get(project__name="Sample photos")
+    batch = Batch.objects.get(project__name="Sample photos", kind="sherlock_observation")
     names = dict(Photo.objects.values_list("pk", "name"))
     for part, (name, count) in enumerate((("wendy", 6), ("wilma", 2))):
         worker = ScriptedWorker(settings.PUBLIC_URL, name, accounts[name])
@@ -116,16 +117,19 @@ def _worker_pages(browser: Browser, accounts: dict[str, str]) -> None:
     frame.locator("#how").evaluate("how => { how.open = false; }")
     frame.locator("html").evaluate("html => html.scrollTo(0, 0)")
     frame.get_by_text("Saved", exact=False).first.wait_for()
-    _take(page, "observation-1280")
-    page.set_viewport_size({"width": 390, "height": 844})
-    frame.locator(".toolbar button").first.click()  # the hint below the photo is worded for the new width
-    _take(page, "observation-390")
+    for width, height in WINDOWS:
+        page.set_viewport_size({"width": width, "height": height})
+        frame.locator(".toolbar button").first.click()  # the hint below the photo is worded for the new width
+        for scheme in ("light", "dark"):
+            page.emulate_media(color_scheme=scheme)
+            _take(page, f"observation-{width}{'-dark' if scheme == 'dark' else ''}")
 
 
 def _accept(page: Page) -> FrameLocator:
     """Accept the first task, agree to the consent text, and return the task's frame."""
-    page.locator(".job", has_text="Sample photos").get_by_role("button", name="Start").click()
+    page.locator(".job", has_text="Sample photos: observations").get_by_role("button", name="Start").click()
     frame = page.frame_locator("iframe")
+    frame.locator("#country").select_option("US")
     frame.get_by_role("button", name="I agree").click()
     frame.locator("html[data-ready=true]").wait_for(state="attached")
     frame.get_by_text(CREDIT).wait_for()  # the observations below were written for this photo
@@ -160,6 +164,21 @@ def _console_pages(browser: Browser, accounts: dict[str, str]) -> None:
     _take(page, "batch-1280", page.url)
     _take(page, "judging-1280", "/projects/played-loop-1/judging/")
     _take(page, "version-1280", "/versions/1/")
+    _road_pages(page)
+
+
+def _road_pages(page: Page) -> None:
+    """Grade a few pairs, then look at an applicant, and at what workers are told."""
+    page.goto("/projects/sample-photos/applicants/")
+    page.get_by_role("link", name=re.compile("^Grade")).first.click()
+    for _ in range(3):
+        page.keyboard.press("1")
+        page.wait_for_timeout(400)
+    _take(page, "grading-1280")
+    page.goto("/projects/sample-photos/workers/")
+    page.locator("main table a").first.click()
+    _take(page, "worker-1280")
+    _take(page, "instructions-1280", "/projects/sample-photos/instructions/sherlock_observation/edit")
 
 
 def _signed_in(browser: Browser, name: str, accounts: dict[str, str]) -> Page:
@@ -179,9 +198,9 @@ def _take(page: Page, name: str, url: str = "") -> None:
     if url:
         page.goto(url)
     page.wait_for_timeout(600)
-    path = TARGET / f"{name}.png"
+    path = TARGET / f"{name}.webp"
     with Image.open(io.BytesIO(page.screenshot())) as picture:
-        picture.convert("RGB").save(path, optimize=True)
+        picture.convert("RGB").save(path, quality=80, method=6)
     print(path.relative_to(ROOT), path.stat().st_size // 1024, "kB", file=sys.stderr)
 
 

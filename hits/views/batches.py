@@ -7,12 +7,13 @@ from typing import Any
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import NoReverseMatch, reverse
 from django.views.decorators.http import require_POST, require_safe
 
 from hits import registry
 from hits.domain.chart import Chart, Point, pay_chart
 from hits.domain.pay import mean_cents, median_cents, payout, top_up
-from hits.domain.states import OPEN_JOB_STATES, BatchState, JobState
+from hits.domain.states import OPEN_JOB_STATES, BatchState, JobState, Purpose
 from hits.domain.text import row_number
 from hits.models import Batch, Job, Project
 from hits.mturk.boto import marketplace
@@ -27,6 +28,11 @@ from hits.views.access import batch_page, project_page
 from hits.views.balance import balance, forget_balance
 from hits.views.who import person
 
+# Where the submissions of such a batch are answered; the addresses belong to an app above.
+_DESKS = {
+    Purpose.QUALIFYING: ("applicants", "Grade applicants"),
+    Purpose.TRAINING: ("training-desk", "Answer trainees"),
+}
 AT_ONCE = 50  # more approvals than this go to a worker process
 
 
@@ -63,6 +69,7 @@ def batch_detail(request: HttpRequest, batch: Batch) -> HttpResponse:
         "section": "batches",
         "batch": batch,
         "kind_title": _kind_title(batch),
+        "desk": _desk(batch),
         "progress": progress,
         "state": state,
         "running": [job for job in jobs if job.state in OPEN_JOB_STATES],
@@ -90,6 +97,15 @@ def _told(batch: Batch) -> dict[str, Any]:
         "others": [row for row in versions if row != shown],
         "may_change": batch.state != BatchState.CLOSED and (bool(versions) or shown is not None),
     }
+
+
+def _desk(batch: Batch) -> tuple[str, str] | None:
+    """Return address and words of the desk at which the batch's submissions are answered, besides the review desk."""
+    try:
+        name, words = _DESKS[registry.get(batch.kind).purpose]
+        return reverse(name, args=[batch.project.slug]), words
+    except (LookupError, NoReverseMatch):
+        return None
 
 
 def _kind_title(batch: Batch) -> str:

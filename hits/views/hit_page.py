@@ -145,6 +145,7 @@ def _context(request: HttpRequest, unit: Unit, *, preview: bool, submit_to: str)
         "about_me": QUESTIONS if consent and consent["ask_country"] else [],
         "batch": batch,
         # Our worker site counts down above the frame, from the accept itself: two clocks would differ.
+        # And it has the languages in its own bar, for all tasks at once.
         "host_counts_down": batch.environment == "local",
         "usual_minutes": max(1, round(kind.usual_seconds / 60)),
         "instructions": shown_by(batch),

@@ -30,6 +30,7 @@ def _begin(page: Any) -> Any:
     """Start the first task, agree to the consent text, and return the task's frame once it is ready."""
     page.get_by_role("button", name="Start").first.click()
     frame = page.frame_locator("iframe")
+    frame.locator("#country").select_option("US")
     frame.get_by_role("button", name="I agree").click()
     frame.locator("html[data-ready=true]").wait_for(state="attached")
     frame.locator("#o1").wait_for()

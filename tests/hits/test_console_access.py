@@ -19,7 +19,14 @@ from tests.support.loop import collected, published
 pytestmark = pytest.mark.django_db(transaction=True)
 
 # Marketplace workers' frames and the API inside them: their own sign-in, tested in test_hit_page.py.
-ELSEWHERE = {"hit-page", "hit-api-open", "hit-api-draft", "hit-api-submission", "hit-api-consent"}
+ELSEWHERE = {
+    "hit-page",
+    "hit-api-open",
+    "hit-api-draft",
+    "hit-api-hints",
+    "hit-api-submission",
+    "hit-api-consent",
+}
 OK, MOVED, FORBIDDEN, ABSENT = 200, 302, 403, 404
 
 
