@@ -5,8 +5,11 @@ from typing import Any
 
 import pytest
 
-from tests.support import children
+from hits.models import Image, Project
+from hits.services.images import import_image
+from tests.support import bench, children, market
 from tests.support.browser import CHROMIUM, FLAGS
+from tests.support.loop import published
 
 
 @pytest.fixture(scope="session")
@@ -80,3 +83,34 @@ def sign_in() -> Callable[[Any, str], None]:
         page.wait_for_url(lambda url: "/sign-in/" not in url)
 
     return go
+
+
+@pytest.fixture
+def accept_photo(site: str, project: Project, make_image: Callable[..., Image]) -> Callable[..., market.Accepted]:
+    """Return a function that publishes one photo of a size and takes it as a worker who agreed to everything."""
+
+    def accept(width: int = 640, height: int = 480, *, worker: str = "wilma") -> market.Accepted:
+        market.fund()
+        data = bench.plain_photo(width, height)
+        image = import_image(project=project, name=f"{width}x{height}.jpg", data=data)[0]
+        batch = published(project, [image])
+        hit = batch.units.get().hits.get()
+        return bench.agreed(market.accept(hit, market.market_worker(worker)))
+
+    return accept
+
+
+@pytest.fixture
+def open_task(
+    accept_photo: Callable[..., market.Accepted], open_page: Callable[..., Any]
+) -> Callable[..., bench.Task]:
+    """Return a function that opens a task's page by itself, as large as the window; ``size`` is the photo's."""
+
+    def open_(size: tuple[int, int] = (640, 480), *, folded: bool = True, **window: Any) -> bench.Task:
+        accepted = accept_photo(*size)
+        page = open_page(**window)
+        page.goto(bench.task_address(accepted))
+        task = bench.Task(page, page, *size, accepted).ready()
+        return task.fold() if folded else task
+
+    return open_

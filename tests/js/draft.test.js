@@ -27,13 +27,13 @@ function makeServer() {
   return server;
 }
 
-function makePage(server, { disk = fakeStorage(), writer = 'me', time = fakeTime() } = {}) {
-  const page = { text: '', disk, time };
+function makePage(server, { disk = fakeStorage(), writer = 'me', time = fakeTime(), window = new EventTarget() } = {}) {
+  const page = { text: '', disk, time, window };
   page.draft = new Draft({
     save: (...args) => server.save(...args),
     collect: () => ({ answer: { text: page.text }, seconds: time.now() }),
     same: (a, b) => a?.answer?.text === b?.answer?.text,
-    writer, storage: safeStorage(() => disk, time.now), key: 'draft:a',
+    writer, storage: safeStorage(() => disk, time.now, window), key: 'draft:a',
     now: time.now, setTimer: time.setTimer, clearTimer: time.clearTimer,
   });
   page.type = (text) => { page.text = text; page.draft.touch(); };
@@ -271,4 +271,126 @@ test('storage that is forbidden, broken or old does no harm', () => {
   disk.setItem = () => { throw new Error('QuotaExceeded'); };
   assert.equal(storage.set('more', 2), false);
   assert.equal(storage.get('more'), 2);
+});
+
+/** Two windows of one browser: they share a disk, and what one writes the other is told. */
+function twoTabs(server = makeServer()) {
+  const disk = fakeStorage();
+  const time = fakeTime();
+  const tabs = ['a', 'b'].map((writer) => {
+    const page = makePage(server, { disk, writer, time, window: new EventTarget() });
+    page.draft.addEventListener('follow', (e) => { page.text = e.detail.content.answer.text; page.followed = (page.followed ?? 0) + 1; });
+    return page;
+  });
+  const { setItem } = disk;
+  disk.setItem = (key, newValue) => {
+    setItem(key, newValue);
+    const writer = JSON.parse(newValue).value?.content?.writer;
+    for (const tab of tabs) if (tab.draft.writer !== writer) tab.window.dispatchEvent(Object.assign(new Event('storage'), { key, newValue }));
+  };
+  for (const tab of tabs) tab.start(server.opened());
+  return { server, disk, time, a: tabs[0], b: tabs[1] };
+}
+
+test('an idle second tab follows the first silently, and goes on from there', async () => {
+  const { server, time, a, b } = twoTabs();
+  a.type('one');
+  assert.equal(b.text, 'one', 'before anything is saved');
+  await time.pass(2000);
+  assert.deepEqual([a.draft.state, b.draft.state], ['saved', 'saved']);
+  b.type('one two');
+  await time.pass(2000);
+  assert.equal(a.text, 'one two');
+  a.type('one two three');
+  await time.pass(2000);
+  assert.equal(server.content.answer.text, 'one two three');
+  assert.equal(b.text, 'one two three');
+  assert.deepEqual([a.draft.state, b.draft.state], ['saved', 'saved']);
+});
+
+test('changing tabs faster than a save takes is no conflict', async () => {
+  const { server, time, a, b } = twoTabs();
+  a.type('first');
+  b.type('first, second');
+  a.type('first, second, third');
+  await time.pass(20_000);
+  assert.equal(server.content.answer.text, 'first, second, third');
+  assert.deepEqual([a.draft.state, b.draft.state], ['saved', 'saved']);
+  assert.equal(b.text, 'first, second, third');
+});
+
+test('a tab that vanishes before it could save is saved by the other', async () => {
+  const { server, time, a, b } = twoTabs();
+  a.draft.save = () => new Promise(() => {});
+  a.type('last words');
+  await time.pass(20_000);
+  assert.equal(b.text, 'last words');
+  assert.equal(server.content.answer.text, 'last words');
+});
+
+test('hints shown in an idle tab never get in the way of the one that is typed in', async () => {
+  const { server, time, a, b } = twoTabs();
+  a.type('one');
+  await time.pass(2000);
+  for (const text of ['one t', 'one tw', 'one two']) {
+    a.type(text);
+    b.draft.touch({ typed: false });
+    await time.pass(700);
+  }
+  await time.pass(20_000);
+  assert.equal(server.content.answer.text, 'one two');
+  assert.deepEqual([a.draft.state, b.draft.state], ['saved', 'saved']);
+});
+
+test('two versions written apart are each kept, and one is chosen', async () => {
+  const { server, disk, time, a, b } = twoTabs();
+  for (const tab of [a, b]) tab.window.dispatchEvent = () => true; // no window is told of the other
+  a.type('by a');
+  await time.pass(2000);
+  b.type('by b');
+  await time.pass(2000);
+  assert.equal(b.draft.state, 'conflict');
+  delete a.window.dispatchEvent;
+  delete b.window.dispatchEvent;
+  a.type('by a, more');
+  b.type('by b, more');
+  await time.pass(2000);
+  const kept = [...disk.kept].filter(([key]) => key.includes('draft:')).map(([, text]) => JSON.parse(text).value.content.answer.text);
+  assert.deepEqual(kept.sort(), ['by a, more', 'by b, more']);
+  b.draft.keepMine();
+  await time.pass(3000);
+  assert.equal(server.content.answer.text, 'by b, more');
+  assert.equal(a.text, 'by b, more', 'and the other window goes on from what was chosen');
+  assert.deepEqual([a.draft.state, b.draft.state], ['saved', 'saved']);
+  assert.equal([...disk.kept.keys()].filter((key) => key.includes('/')).length, 0);
+});
+
+test('a hand-over: told to the other tab, kept until it is known to have arrived, then forgotten for good', async () => {
+  const { disk, time, a, b } = twoTabs();
+  const told = [];
+  b.draft.addEventListener('handed', (e) => told.push(e.detail.on));
+  a.type('done');
+  await time.pass(2000);
+  a.draft.handOver();
+  assert.equal(told.at(-1), true);
+  a.draft.takeBack();
+  assert.equal(told.at(-1), false, 'it failed');
+  assert.match(disk.getItem('deerstalker:draft:a'), /done/);
+  a.draft.handOver();
+  a.draft.forget();
+  a.draft.touch();
+  await time.pass(5000);
+  assert.equal(disk.getItem('deerstalker:draft:a'), null);
+});
+
+test('what is kept goes after two weeks, what was handed over after a day', () => {
+  const day = 24 * 3600 * 1000;
+  const disk = fakeStorage();
+  safeStorage(() => disk, () => 0).set('draft:mine', { content: 1 });
+  safeStorage(() => disk, () => 0).set('draft:handed', { content: 2 }, day);
+  const names = (at) => { safeStorage(() => disk, () => at); return [...disk.kept.keys()].sort(); };
+  assert.deepEqual(names(day), ['deerstalker:draft:handed', 'deerstalker:draft:mine']);
+  assert.deepEqual(names(day + 1), ['deerstalker:draft:mine']);
+  assert.deepEqual(names(14 * day), ['deerstalker:draft:mine']);
+  assert.deepEqual(names(14 * day + 1), []);
 });

@@ -63,10 +63,10 @@ test('a failed sending is repeated under the same uuid', async () => {
   const sent = [];
   const api = { submit: async (s) => { sent.push(s); if (sent.length === 1) throw new ApiError('offline', 0); return RECEIPT; } };
   await assert.rejects(sendAnswer(api, outbox, { x: 1 }, 10), { code: 'offline' });
-  const done = await sendAnswer(api, outbox, { x: 1 }, 20);
+  const done = await sendAnswer(api, outbox, { x: 1 }, 20, { instructions: 7 });
   assert.deepEqual(done.receipt, RECEIPT);
-  assert.deepEqual(sent[0], sent[1]);
-  assert.deepEqual(sent[0], { client_uuid: sent[0].client_uuid, answer: { x: 1 }, active_seconds: 10, simulated: false });
+  assert.deepEqual(sent[0], { client_uuid: sent[0].client_uuid, answer: { x: 1 }, active_seconds: 10 });
+  assert.deepEqual(sent[1], { ...sent[0], instructions: 7 });
 });
 
 test('a uuid that belongs to other content is replaced once', async () => {

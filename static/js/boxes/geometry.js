@@ -87,6 +87,9 @@ export function contains(box, point) {
     && point.y >= box.top && point.y < box.top + box.height;
 }
 
+/** @returns {Box} the box with a margin on each side; it may reach beyond the photo. */
+export const grown = (box, by) => ({ left: box.left - by, top: box.top - by, width: box.width + 2 * by, height: box.height + 2 * by });
+
 /** @returns {number} area in square pixels. */
 export const area = (box) => box.width * box.height;
 

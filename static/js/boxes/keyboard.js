@@ -1,9 +1,11 @@
 /**
  * The keys of the box editor. `commandFor` is pure; `bindKeys` wires it up.
  *
- * On the photo: B or Enter adds, arrows move, Shift ten times as far, Alt resizes, Delete deletes,
- * N and P go round (Tab goes along the open card's boxes), Escape lets go.
- * Elsewhere on the page, outside fields: B, digits (cards), undo, redo, zoom and the list of shortcuts.
+ * On the photo: B or Enter adds, arrows move, Shift ten times as far; with Alt they move the right and the lower side,
+ * with Alt and Shift the left and the upper one; Delete deletes, N and P go round (Tab goes along the open card's
+ * boxes), Escape lets go.
+ * Elsewhere on the page, outside fields: B, cards (digits, J, K), what is missing (G), undo, redo, zoom, the hand and
+ * the list of shortcuts. Keys of one character can be turned off; all they do can be done without them.
  */
 import { move, resize, startingBox } from './geometry.js';
 import { words } from './words.js';
@@ -11,15 +13,20 @@ import { words } from './words.js';
 const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
 const PLAIN = {
   b: 'add', '+': 'zoom-in', '=': 'zoom-in', '-': 'zoom-out', '0': 'zoom-fit', h: 'hand', '?': 'help',
+  j: 'card-next', k: 'card-previous', g: 'gap',
 };
+/** Photo pixels a side moves while the key is held: Shift, which makes a box move faster, means the other side here. */
+const HELD_STEP = 5;
 const ON_PHOTO = { Enter: 'add', Delete: 'remove', Backspace: 'remove', n: 'next', p: 'previous', Escape: 'escape' };
 
 /**
- * @param {{key: string, ctrlKey?: boolean, metaKey?: boolean, altKey?: boolean, shiftKey?: boolean}} event
+ * @param {{key: string, ctrlKey?: boolean, metaKey?: boolean, altKey?: boolean, shiftKey?: boolean, repeat?: boolean}} event
  * @param {boolean} onPhoto whether focus is on the photo or a box
- * @returns {{name: string, dx?: number, dy?: number, number?: number}|null} null: not ours, leave it to the browser
+ * @param {boolean} [singles] whether keys of one character act
+ * @returns {{name: string, dx?: number, dy?: number, edge?: string, number?: number}|null} null: not ours, leave it to
+ *   the browser
  */
-export function commandFor(event, onPhoto) {
+export function commandFor(event, onPhoto, singles = true) {
   const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
   if (event.ctrlKey || event.metaKey) {
     if (event.altKey) return null;
@@ -27,14 +34,17 @@ export function commandFor(event, onPhoto) {
     return key === 'y' ? { name: 'redo' } : null;
   }
   const arrow = onPhoto ? ARROWS[key] : undefined;
-  if (arrow) {
-    const far = event.shiftKey ? 10 : 1;
-    return { name: event.altKey ? 'resize' : 'move', dx: arrow[0] * far, dy: arrow[1] * far };
-  }
-  if (event.altKey) return null;
+  if (arrow) return arrowCommand(arrow, event);
+  if (event.altKey || (key.length === 1 && !singles)) return null;
   if (/^[1-9]$/.test(key)) return { name: 'card', number: Number(key) };
   const name = (onPhoto ? ON_PHOTO[key] : undefined) ?? PLAIN[key];
   return name ? { name } : null;
+}
+
+function arrowCommand([x, y], { altKey, shiftKey, repeat }) {
+  if (!altKey) return { name: 'move', dx: x * (shiftKey ? 10 : 1), dy: y * (shiftKey ? 10 : 1) };
+  const far = repeat ? HELD_STEP : 1;
+  return { name: 'resize', edge: shiftKey ? 'nw' : 'se', dx: x * far, dy: y * far };
 }
 
 /** @returns {boolean} whether the element takes typing, so that letters belong to it */
@@ -46,7 +56,7 @@ export function isTyping(element) {
  * Carries out the commands that concern boxes.
  * @param {import('./store.js').BoxStore} store
  * @param {{visible: () => import('./geometry.js').Box, tool?: {busy: boolean, cancel: () => void},
- *   focus?: (id: number|null) => void, say?: (text: string) => void}} bench
+ *   focus?: (id: number|null) => void, say?: (text: string) => void, refuse?: (reason: string) => void}} bench
  * @returns {boolean} whether something was done (and the key should not do anything else)
  */
 export function runCommand(command, store, bench) {
@@ -65,10 +75,11 @@ export function runCommand(command, store, bench) {
   }
 }
 
-function nudge({ name, dx, dy }, selected, store) {
-  if (!selected) return false;
-  const next = name === 'move' ? move(selected, dx, dy, store.size) : resize(selected, 'se', dx, dy, store.size, store.min);
-  store.replace(selected.id, next, { merge: `${name} ${selected.id}` });
+function nudge({ name, edge, dx, dy }, selected, store) {
+  // Without a box the arrows scroll; but Alt with one of them would leave the page, and the work on it.
+  if (!selected) return name === 'resize';
+  const next = name === 'move' ? move(selected, dx, dy, store.size) : resize(selected, edge, dx, dy, store.size, store.min);
+  store.replace(selected.id, next, { merge: `${name} ${edge} ${selected.id}` });
   return true;
 }
 
@@ -85,28 +96,25 @@ function escape(store, bench) {
 
 /** Adds a box for the open card without a pointer. @returns {boolean} */
 export function addBox(store, bench) {
-  if (store.active === null) {
-    bench.say?.(words.noCard);
-    return true;
+  if (store.active === null) bench.refuse?.('no-card');
+  else if (!store.hasRoom(store.active)) bench.refuse?.('too-many');
+  else {
+    const box = store.add(store.active, startingBox(bench.visible(), store.boxes.length, store.size, store.min));
+    if (box) bench.focus?.(box.id);
   }
-  if (!store.hasRoom(store.active)) {
-    bench.say?.(words.tooMany(store.most));
-    return true;
-  }
-  const box = store.add(store.active, startingBox(bench.visible(), store.boxes.length, store.size, store.min));
-  if (box) bench.focus?.(box.id);
   return true;
 }
 
 /**
  * @param {SVGSVGElement} svg
  * @param {(command: {name: string}) => boolean} run does the command; true keeps the key from the browser
+ * @param {() => boolean} [singles] whether keys of one character act now
  * @returns {() => void} takes the listener off
  */
-export function bindKeys(svg, run) {
+export function bindKeys(svg, run, singles = () => true) {
   const listener = (event) => {
-    if (event.defaultPrevented || event.isComposing || isTyping(event.target) || document.querySelector('dialog[open]')) return;
-    const command = commandFor(event, svg.contains(event.target));
+    if (event.defaultPrevented || event.isComposing || isTyping(event.target) || document.querySelector('dialog[open]') || svg.closest('[inert]')) return;
+    const command = commandFor(event, svg.contains(event.target), singles());
     if (command && run(command)) event.preventDefault();
   };
   document.addEventListener('keydown', listener);

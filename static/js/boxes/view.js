@@ -43,31 +43,54 @@ export function tabPlace(box, label, k, size, gripped = false) {
   return { dx, dy: fits ? below : -Math.min(12, top), width, height: TAB_HEIGHT };
 }
 
+/** CSS pixels that each way of a grip can be taken at: by a mouse, and by a finger or pen. */
+const REACH = Object.freeze({ fine: 24, coarse: 44 });
+const GRIP = 5;
+
 /**
- * The grips a box can carry at this zoom and where they stand, in photo pixels.
- * Corners always; middles only where there is room. Kept inside the photo so that none is cut off.
- * @returns {{edge: string, x: number, y: number, outX: number, outY: number}[]} out: -1, 0, 1 says which
- *   way the touch area leans so that the inside of a small box stays free for moving it
+ * The grips a box can carry at this zoom: where they stand and where they can be taken, in photo pixels.
+ * Corners always; middles only where there is room for them between the corners. All kept inside the photo so that
+ * none is cut off.
+ * @param {boolean} [coarse] for a finger: larger areas, and so fewer middles
+ * @returns {{edge: string, x: number, y: number, left: number, right: number, top: number, bottom: number}[]}
  */
-export function gripPlaces(box, k, size) {
-  const [wide, high] = [box.width / k >= SMALL, box.height / k >= SMALL];
-  const inset = 5 * k;
+export function gripPlaces(box, k, size, coarse = false) {
+  const reach = (coarse ? REACH.coarse : REACH.fine) * k;
+  const [wide, high] = [box.width >= 2 * reach, box.height >= 2 * reach];
   return EDGES.filter((edge) => edge.length === 2 || (edge === 'n' || edge === 's' ? wide : high)).map((edge) => {
-    const [horizontal, vertical] = [edge.includes('e') - edge.includes('w'), edge.includes('s') - edge.includes('n')];
-    return {
-      edge,
-      x: clamp(box.left + (box.width * (horizontal + 1)) / 2, Math.min(inset, size.width / 2), Math.max(size.width - inset, size.width / 2)),
-      y: clamp(box.top + (box.height * (vertical + 1)) / 2, Math.min(inset, size.height / 2), Math.max(size.height - inset, size.height / 2)),
-      outX: wide ? 0 : horizontal,
-      outY: high ? 0 : vertical,
-    };
+    const across = alongAxis(box.left, box.width, edge.includes('e') - edge.includes('w'), size.width, k, reach);
+    const down = alongAxis(box.top, box.height, edge.includes('s') - edge.includes('n'), size.height, k, reach);
+    return { edge, x: across.at, y: down.at, left: across.from, right: across.to, top: down.from, bottom: down.to };
   });
+}
+
+// One axis of a grip on the near (-1), far (+1) or no side (0). It reaches as far inwards as outwards, but leaves the
+// inside of a small box free for moving it, and takes inside what the photo's edge denies it outside.
+function alongAxis(start, length, side, most, k, reach) {
+  const inset = Math.min(GRIP * k, most / 2);
+  const at = clamp(start + (length * (side + 1)) / 2, inset, most - inset);
+  if (side === 0) return { at, from: at - reach / 2, to: at + reach / 2 };
+  const inner = Math.min(reach / 2, length / 4);
+  const outer = Math.min(reach - inner, side < 0 ? start : most - start - length);
+  const inward = Math.max(inner, Math.min(reach - outer, length * 0.4));
+  return side < 0 ? { at, from: start - outer, to: start + inward } : { at, from: start + length - inward, to: start + length + outer };
+}
+
+/**
+ * The grip that a press takes: of those within reach the nearest, so that none steals from its neighbour.
+ * @param {ReturnType<typeof gripPlaces>} places @param {{x: number, y: number}} point photo pixels
+ */
+export function gripAt(places, { x, y }) {
+  const far = (p) => Math.hypot(p.x - x, p.y - y);
+  const near = places.filter((p) => x >= p.left && x <= p.right && y >= p.top && y <= p.bottom);
+  return near.sort((a, b) => far(a) - far(b))[0] ?? null;
 }
 
 export class BoxView {
   #groups = new Map();
   #draft = { box: null, id: null, obs: null };
   #k = 1;
+  #coarse = globalThis.matchMedia?.('(pointer: coarse)').matches ?? false;
 
   /**
    * @param {SVGSVGElement} svg with viewBox "0 0 width height" of the photo
@@ -100,8 +123,12 @@ export class BoxView {
 
   /** Shows a drag while it lasts; a null box ends it. */
   setDraft(draft) {
+    const touched = new Set([this.#draft.id, draft.id]);
     this.#draft = draft;
-    this.render();
+    // Only what is being dragged: with fifty boxes the others would cost more than the drag.
+    for (const id of touched) if (this.store.get(id)) this.#draw(this.store.get(id));
+    this.#drawDraft();
+    this.#drawGrips();
   }
 
   /** @returns {number|undefined} id of the box that an element belongs to */
@@ -110,8 +137,25 @@ export class BoxView {
     return id === null || id === undefined ? undefined : Number(id);
   }
 
-  /** @returns {string|undefined} the grip's edge that an element belongs to */
-  edgeOf(element) { return element?.closest?.('[data-edge]')?.getAttribute('data-edge') ?? undefined; }
+  /**
+   * @param {{x: number, y: number}} point photo pixels @param {boolean} coarse whether a finger or a pen presses there
+   * @returns {{edge?: string, onGrip?: boolean}} the grip of the selected box that a press takes there, and whether
+   *   the press is on what is seen of it
+   */
+  grip(point, coarse) {
+    const { selected } = this.store;
+    if (!selected || this.readOnly) return {};
+    // A finger on a screen that is mostly used with a mouse: the grips that are drawn, but reached from further off.
+    const drawn = new Set(this.#places(selected).map((p) => p.edge));
+    const found = gripAt(gripPlaces(selected, this.#k, this.store.size, coarse).filter((p) => drawn.has(p.edge)), point);
+    if (!found) return {};
+    return { edge: found.edge, onGrip: Math.hypot(found.x - point.x, found.y - point.y) <= 8 * this.#k };
+  }
+
+  #places(box) { return gripPlaces(box, this.#k, this.store.size, this.#coarse); }
+
+  /** @returns {DOMRect|null} where a box is on the screen */
+  rectOf(id) { return this.#groups.get(id)?.querySelector('.line').getBoundingClientRect() ?? null; }
 
   /** Puts keyboard focus on a box (or the photo when there is none such). */
   focusBox(id) { (this.#groups.get(id) ?? this.svg).focus({ preventScroll: true }); }
@@ -171,15 +215,17 @@ export class BoxView {
     }
     const box = this.#draft.id === selected.id && this.#draft.box ? this.#draft.box : selected;
     this.gripLayer.setAttribute('class', `grip-layer obs obs-${selected.obs}`);
-    const places = gripPlaces(box, this.#k, this.store.size);
+    const places = this.#places(box);
     const same = places.map((p) => p.edge).join() === [...this.gripLayer.children].map((g) => g.getAttribute('data-edge')).join();
     if (!same) this.gripLayer.replaceChildren(...places.map(gripGroup));
-    places.forEach((p, i) => {
-      const group = this.gripLayer.children[i];
-      group.setAttribute('transform', `translate(${p.x} ${p.y})`);
-      group.firstChild.setAttribute('x', String(-12 + 11 * p.outX));
-      group.firstChild.setAttribute('y', String(-12 + 11 * p.outY));
-    });
+    places.forEach((place, i) => this.#placeGrip(this.gripLayer.children[i], place));
+  }
+
+  #placeGrip(group, { x, y, left, right, top, bottom }) {
+    group.setAttribute('transform', `translate(${x} ${y})`);
+    const area = { x: left - x, y: top - y, width: right - left, height: bottom - top };
+    // The area is scaled with the grip: it is told in CSS pixels.
+    for (const [name, value] of Object.entries(area)) group.firstChild.setAttribute(name, String(value / this.#k));
   }
 }
 
@@ -213,7 +259,7 @@ function shapeGroup(group, box, label, k, size, gripped = false) {
 function gripGroup({ edge }) {
   const group = svgElement('g', { class: `handle handle--${edge}`, 'data-edge': edge });
   group.append(
-    svgElement('rect', { class: 'grab', width: 24, height: 24 }),
-    svgElement('rect', { class: 'grip', x: -5, y: -5, width: 10, height: 10, rx: 2 }));
+    svgElement('rect', { class: 'grab' }),
+    svgElement('rect', { class: 'grip', x: -GRIP, y: -GRIP, width: 2 * GRIP, height: 2 * GRIP, rx: 2 }));
   return group;
 }

@@ -3,11 +3,17 @@
  * changes, and getBoundingClientRect stays the whole truth about where the photo is.
  *
  * Event: `zoom` {scale, k, fit}. Scale is CSS pixels per photo pixel.
+ *
+ * @typedef {{x: number, y: number}} Point
  */
 import { clamp } from './geometry.js';
 import { pixelsPerCss } from './transform.js';
 
 const STEPS = [0.05, 0.1, 0.17, 0.25, 0.33, 0.5, 0.67, 0.8, 1, 1.25, 1.5, 2, 3, 4, 6, 8];
+/** However small the photo is fitted, it can be seen from half to eight times its own size. */
+const [LEAST, MOST] = [0.5, 8];
+/** CSS pixels kept free around what is brought into view. */
+const MARGIN = 24;
 
 /** @returns {number} the next rounder scale up (+1) or down (-1) */
 export function nextStep(scale, direction) {
@@ -21,9 +27,27 @@ export function fitScale(size, room) {
   return Math.max(0.01, Math.min(room.width / size.width, room.height / size.height));
 }
 
+/**
+ * The scale after a turn of the wheel or a pinch on a trackpad, which browsers report as a wheel with Ctrl.
+ * @param {number} scale @param {{deltaY: number, deltaMode?: number}} event
+ */
+export function wheelScale(scale, { deltaY, deltaMode = 0 }) {
+  const pixels = deltaY * [1, 16, 100][deltaMode];
+  // A trackpad sends a few pixels at a time, a mouse a hundred a notch: a notch is a quarter more, not three times.
+  return scale * Math.exp(-clamp(pixels, -25, 25) / 100);
+}
+
+/** @returns {number} how far to scroll so that from … to shows between lo and hi; its beginning where it is too long */
+export function scrollInto(from, to, lo, hi) {
+  if (from <= lo && to >= hi) return 0;
+  if (from < lo || to - from > hi - lo) return from - lo;
+  return to > hi ? to - hi : 0;
+}
+
 export class Zoom extends EventTarget {
   #scale = 1;
   #fitting = true;
+  #held = null;
 
   /**
    * @param {HTMLElement} frame scroll container @param {SVGSVGElement} svg the photo in it
@@ -50,19 +74,36 @@ export class Zoom extends EventTarget {
 
   /**
    * Sets the scale.
-   * @param {{x: number, y: number}} [focus] client position that keeps its photo point; else the middle
+   * @param {Point} [focus] client position that keeps its photo point; else the middle
    */
   to(scale, focus) {
-    const fitted = this.#fitted;
-    const target = clamp(scale, Math.min(fitted, 0.5), Math.max(8, fitted));
     const frame = this.frame.getBoundingClientRect();
-    const before = this.svg.getBoundingClientRect();
     const at = focus ?? { x: frame.left + frame.width / 2, y: frame.top + frame.height / 2 };
-    const share = { x: (at.x - before.left) / before.width, y: (at.y - before.top) / before.height };
-    this.#apply(target, false);
-    const after = this.svg.getBoundingClientRect();
-    this.frame.scrollLeft += after.left + share.x * after.width - at.x;
-    this.frame.scrollTop += after.top + share.y * after.height - at.y;
+    this.hold(scale, this.#sameAs(at) ? this.#held.share : this.shareAt(at), at);
+  }
+
+  // A container scrolls by whole pixels: turn after turn of the wheel would drift away from the pointer by the rests.
+  #sameAs({ x, y }) {
+    const held = this.#held;
+    return held !== null && held.at.x === x && held.at.y === y && held.scale === this.#scale
+      && held.left === this.frame.scrollLeft && held.top === this.frame.scrollTop;
+  }
+
+  /** @returns {Point} where on the photo a client position lies: 0 to 1 each way, outside points kept */
+  shareAt({ x, y }) {
+    const photo = this.svg.getBoundingClientRect();
+    return { x: (x - photo.left) / photo.width, y: (y - photo.top) / photo.height };
+  }
+
+  /** Sets the scale so that a point of the photo (as shareAt gives it) stands at a client position. */
+  hold(scale, share, at) {
+    const fitted = this.#fitted;
+    const target = clamp(scale, Math.min(fitted, LEAST), Math.max(MOST, fitted));
+    if (target !== this.#scale) this.#apply(target, false);
+    const photo = this.svg.getBoundingClientRect();
+    this.frame.scrollLeft += photo.left + share.x * photo.width - at.x;
+    this.frame.scrollTop += photo.top + share.y * photo.height - at.y;
+    this.#held = { at, share, scale: this.#scale, left: this.frame.scrollLeft, top: this.frame.scrollTop };
   }
 
   /** Recomputes after the room has changed. */
@@ -76,6 +117,13 @@ export class Zoom extends EventTarget {
   pan(dx, dy) {
     this.frame.scrollLeft -= dx;
     this.frame.scrollTop -= dy;
+  }
+
+  /** Scrolls a client rectangle into the frame. */
+  reveal(rect) {
+    const frame = this.frame.getBoundingClientRect();
+    this.frame.scrollLeft += scrollInto(rect.left - MARGIN, rect.right + MARGIN, frame.left, frame.right);
+    this.frame.scrollTop += scrollInto(rect.top - MARGIN, rect.bottom + MARGIN, frame.top, frame.bottom);
   }
 
   #apply(scale, fitting) {

@@ -2,6 +2,7 @@
  * The task page's requests to its own server: JSON, a bearer token, no cookies, a time limit.
  * Every failure is an ApiError, so callers never see a raw fetch error.
  */
+import { language } from '../ui/i18n.js';
 
 /** code: 'offline' | 'slow' | 'expired' | 'refused' | 'conflict' | 'invalid' | 'too-large' | 'busy' | 'server' */
 export class ApiError extends Error {
@@ -29,7 +30,7 @@ async function answerOf(response) {
 }
 
 /**
- * @param {{token: string, urls: {open: string, draft: string, submission: string, consent: string},
+ * @param {{token: string, urls: {open: string, draft: string, submission: string, consent: string, hints: string},
  *   fetch?: typeof fetch, timeoutMs?: number}} options
  */
 export function createApi({ token, urls, fetch = globalThis.fetch.bind(globalThis), timeoutMs = 15000 }) {
@@ -41,7 +42,7 @@ export function createApi({ token, urls, fetch = globalThis.fetch.bind(globalThi
         keepalive,
         credentials: 'omit',
         cache: 'no-store',
-        headers: { 'Authorization': `Bearer ${token}`, 'Content-Type': 'application/json', 'Accept': 'application/json' },
+        headers: { 'Authorization': `Bearer ${token}`, 'Content-Type': 'application/json', 'Accept': 'application/json', 'Accept-Language': language },
         body: JSON.stringify(body),
         signal: AbortSignal.timeout(timeoutMs),
       });
@@ -58,6 +59,8 @@ export function createApi({ token, urls, fetch = globalThis.fetch.bind(globalThi
     saveDraft: (content, revision, options) => send('PUT', urls.draft, { content, revision }, options),
     /** @returns {Promise<{submission_id: string, sha256: string, schema_version: string}>} */
     submit: (submission) => send('POST', urls.submission, submission),
-    consent: (version) => send('POST', urls.consent, { version }),
+    consent: (agreement) => send('POST', urls.consent, agreement),
+    /** @returns {Promise<{hints: import('./hints.js').Hint[]}>} */
+    hints: (answer) => send('POST', urls.hints, answer),
   };
 }

@@ -22,9 +22,13 @@ export function barsIn(place) {
       bars.set(name, bar);
       place.append(bar);
     },
+    /** Takes a note away. Focus that stood on it goes on to what follows, not to the top of the page. */
     hide(name) {
-      bars.get(name)?.remove();
+      const bar = bars.get(name);
+      const focused = bar?.contains(document.activeElement);
+      bar?.remove();
       bars.delete(name);
+      if (focused) (place.querySelector('button') ?? place.nextElementSibling?.querySelector('summary'))?.focus();
     },
   };
 }

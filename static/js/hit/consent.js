@@ -1,3 +1,4 @@
+import { nameCountries } from '../ui/countries.js';
 import { words } from './words.js';
 
 /**
@@ -15,6 +16,8 @@ export function consentGate(config, api, { panel, task }) {
   }
   panel.hidden = false;
   task.hidden = true;
+  const country = panel.querySelector('#country');
+  if (country) nameCountries(country);
   const button = panel.querySelector('[data-agree]');
   button.disabled = false; // a press before the script was ready would have been lost
   return new Promise((resolve) => {

@@ -4,16 +4,36 @@
  * States: 'clean' nothing to save · 'dirty' changed, save due · 'saving' · 'saved' · 'offline' tried and failed,
  * tries again · 'conflict' another window saved since, a person must choose · 'refused' the server will never take
  * this content · 'expired' the page's token is no good any more.
- * Event: `state` {state, savedAt}.
+ * Events: `state` {state, savedAt}; `follow` {content}: another window went on from what is shown here, and nothing
+ * was typed here since; `handed` {on}: another window hands the work in (or has come back from it).
  *
- * Each content carries `writer`, one id per page load: whoever finds its own id on the server knows that an
- * answer was lost on the way, and that nobody else has been at work.
+ * Each content carries `writer`, one id per page load, and `seen`: for each writer whose work it goes on from, how
+ * many changes of theirs it holds. So a window knows whether what another one has is older, newer, or really
+ * another version; only the last is worth a question.
  */
 import { canonical } from './canonical.js';
+import { DAY_MS } from './storage.js';
 
 const DELAY_MS = 1200;
 const LONGEST_MS = 6000;
 const RETRY_MS = [2000, 5000, 15000, 30000];
+/** Another window saves what it wrote itself; if it has gone, this one does after a while. */
+const RESCUE_MS = 8000;
+/** Long enough to find out that a hand-over failed. */
+const HANDED_KEEP_MS = DAY_MS;
+/** A page load is a writer; of those long ago nobody has a window open. */
+const MOST_WRITERS = 20;
+
+/** @returns {boolean} whether content `a` holds all the work in content `b`; one without `seen` is known by its writer only */
+export function covers(a, b) {
+  if (!b.seen) return a.writer === b.writer;
+  return Object.entries(b.seen).every(([writer, n]) => n === 0 || (a.seen?.[writer] ?? 0) >= n);
+}
+
+function merged(a = {}, b = {}) {
+  const all = Object.entries(b).concat(Object.entries(a).filter(([writer]) => !(writer in b)));
+  return Object.fromEntries(all.map(([writer, n]) => [writer, Math.max(n, a[writer] ?? 0)]).slice(-MOST_WRITERS));
+}
 
 export class Draft extends EventTarget {
   #state = 'clean';
@@ -22,8 +42,14 @@ export class Draft extends EventTarget {
   #failures = 0;
   #edits = 0;
   #savedEdits = 0;
+  #typed = 0;
+  #typedBefore = 0;
+  #seen = {};
   #theirs = null;
   #running = null;
+  #handed = null;
+  #aside = false;
+  #forgotten = false;
 
   /**
    * @param {{save: (content: any, revision: number, options?: any) => Promise<{revision: number}>,
@@ -36,16 +62,19 @@ export class Draft extends EventTarget {
     setTimer = setTimeout.bind(globalThis), clearTimer = clearTimeout.bind(globalThis) }) {
     super();
     Object.assign(this, { save, same, writer, storage, key, now, setTimer, clearTimer });
-    this.collect = () => ({ ...collect(), writer });
+    this.collect = () => ({ ...collect(), writer, seen: { ...this.#seen, [writer]: this.#typed }, at: now() });
     this.revision = 0;
     this.savedAt = null;
     this.keptHere = storage.lasting;
+    storage.watch(key, (kept) => this.#told(kept));
   }
 
   get state() { return this.#state; }
   /** @returns {any} the other window's content while in conflict */
   get theirs() { return this.#theirs?.content ?? null; }
   get #unsaved() { return this.#edits !== this.#savedEdits; }
+  get #fresh() { return this.#typed !== this.#typedBefore; }
+  get #place() { return this.#aside ? `${this.key}/${this.writer}` : this.key; }
   get #blocked() { return this.#state === 'conflict' || this.#state === 'expired'; }
 
   /**
@@ -57,20 +86,25 @@ export class Draft extends EventTarget {
     const kept = this.storage.get(this.key);
     this.revision = opened?.revision ?? kept?.revision ?? 0;
     const theirs = opened?.draft ?? null;
-    if (!kept?.unsent || (theirs !== null && this.same(kept.content, theirs))) {
+    if (!kept?.unsent || (theirs !== null && (this.same(kept.content, theirs) || covers(theirs, kept.content)))) {
       if (theirs !== null) this.#set('saved');
-      return opened ? theirs : kept?.content ?? null;
+      return this.#from(opened ? theirs : kept?.content ?? null);
     }
     this.#edits += 1;
-    const onlyMe = !opened || theirs === null || kept.revision === opened.revision || kept.content.writer === theirs.writer;
+    const onlyMe = !opened || theirs === null || kept.revision === opened.revision || covers(kept.content, theirs);
     if (onlyMe) this.#later(0);
     else this.#conflict({ content: theirs, revision: opened.revision });
-    return kept.content;
+    return this.#from(kept.content);
   }
 
-  /** The work has changed. Kept on the device at once, sent after a pause in typing. */
-  touch() {
+  /**
+   * The work has changed. Kept on the device at once, sent after a pause in typing.
+   * @param {{typed?: boolean}} [options] typed: by a person; else it is worth saving, but gives way to another window's work
+   */
+  touch({ typed = true } = {}) {
     this.#edits += 1;
+    if (typed) this.#typed += 1;
+    this.#handed = null;
     this.#keep(true);
     if (this.#blocked) return;
     this.#since ??= this.now();
@@ -84,16 +118,17 @@ export class Draft extends EventTarget {
     this.#cancelTimer();
     // One save at a time, else the second would be told of a conflict with the first.
     while (this.#running) await this.#running;
-    if (this.#blocked || !this.#unsaved) return;
+    if (this.#blocked || this.#forgotten || !this.#unsaved) return;
     this.#running = this.#send(options).finally(() => { this.#running = null; });
     await this.#running;
   }
 
-  /** Ends a conflict by going on with one's own version. */
+  /** Ends a conflict by going on with one's own version, which then is the newer one everywhere. */
   keepMine() {
     if (!this.#theirs) return;
     this.revision = this.#theirs.revision;
-    this.#theirs = null;
+    this.#seen = merged(this.#seen, this.#theirs.content.seen);
+    this.#settle();
     this.#set('dirty');
     this.touch();
   }
@@ -101,15 +136,68 @@ export class Draft extends EventTarget {
   /** Ends a conflict with the other version. @returns {any} the content to show */
   useTheirs() {
     const { content, revision } = this.#theirs;
-    this.#theirs = null;
+    this.#settle();
+    this.#from(content);
     this.#accept(revision, this.#edits, content);
     return content;
   }
 
-  /** Forgets what this device kept; after the work has been handed over. */
+  /** The work is being handed to the marketplace. What is kept stays until that is known to have gone well. */
+  handOver() {
+    this.#handed = this.now();
+    this.#keep(this.#unsaved);
+  }
+
+  /** The hand-over failed, or the page has come back from it. */
+  takeBack() {
+    if (this.#handed === null) return;
+    this.#handed = null;
+    this.#keep(this.#unsaved);
+  }
+
+  /** Forgets what this device kept; after the work is known to have arrived. */
   forget() {
+    this.#forgotten = true;
     this.#cancelTimer();
+    this.#settle();
     this.storage.remove(this.key);
+  }
+
+  #from(content) {
+    this.#seen = content?.seen ?? (content?.writer ? { [content.writer]: 1 } : {});
+    this.#typedBefore = this.#typed;
+    return content;
+  }
+
+  // Another window has kept something: older than what is here, newer, or another version.
+  #told(kept) {
+    if (!kept?.content || kept.content.writer === this.writer || this.#forgotten) return;
+    this.#emit('handed', { on: Boolean(kept.handed) });
+    if (this.#fresh && !covers(kept.content, this.collect())) {
+      // Two versions: each is kept in its own place until the server has told which of them it is about.
+      this.#aside = true;
+      this.#keep(true);
+      if (this.#theirs && !kept.unsent) this.#conflict({ content: kept.content, revision: kept.revision });
+      return;
+    }
+    this.#settle();
+    this.#follow(kept.content, Math.max(kept.revision, this.revision));
+    if (!kept.unsent) return;
+    this.#edits += 1;
+    this.#set('dirty');
+    this.#later(RESCUE_MS);
+  }
+
+  #follow(content, revision) {
+    const news = !this.same(content, this.collect());
+    this.#from(content);
+    this.revision = revision;
+    this.savedAt = content.at ?? this.now();
+    this.#savedEdits = this.#edits;
+    this.#since = null;
+    this.#cancelTimer();
+    if (news) this.#emit('follow', { content });
+    this.#set('saved');
   }
 
   async #send(options) {
@@ -119,6 +207,7 @@ export class Draft extends EventTarget {
     this.#set('saving');
     try {
       const { revision } = await this.save(content, this.revision, options);
+      if (content.seen[this.writer] === this.#typed) this.#typedBefore = this.#typed;
       this.#accept(revision, edits, content);
     } catch (error) {
       this.#failed(error, content, edits);
@@ -130,6 +219,7 @@ export class Draft extends EventTarget {
     this.savedAt = this.now();
     this.#savedEdits = edits;
     this.#failures = 0;
+    this.#settle();
     this.#keep(this.#unsaved, this.#unsaved ? undefined : content);
     this.#set(this.#unsaved ? 'dirty' : 'saved');
     if (this.#unsaved) this.#later(DELAY_MS);
@@ -149,12 +239,13 @@ export class Draft extends EventTarget {
 
   #compare({ content: theirs, revision }, mine, edits) {
     if (theirs !== null && this.same(theirs, mine)) this.#accept(revision, edits, mine);
-    else if (theirs === null || theirs.writer === this.writer) {
-      // One's own earlier save, whose answer was lost: go on from there.
+    else if (theirs === null || covers(mine, theirs)) {
+      // What this goes on from: an earlier save whose answer was lost, or another window's.
       this.revision = revision;
       this.#set('dirty');
       this.#later(0);
-    } else this.#conflict({ content: theirs, revision });
+    } else if (!this.#fresh || covers(theirs, this.collect())) this.#follow(theirs, revision);
+    else this.#conflict({ content: theirs, revision });
   }
 
   #conflict(theirs) {
@@ -162,8 +253,16 @@ export class Draft extends EventTarget {
     this.#set('conflict');
   }
 
+  #settle() {
+    if (this.#aside) this.storage.remove(this.#place);
+    this.#aside = false;
+    this.#theirs = null;
+  }
+
   #keep(unsent, content = this.collect()) {
-    this.keptHere = this.storage.set(this.key, { content, revision: this.revision, unsent });
+    if (this.#forgotten) return;
+    const kept = { content, revision: this.revision, unsent, handed: this.#handed };
+    this.keptHere = this.storage.set(this.#place, kept, this.#handed === null ? undefined : HANDED_KEEP_MS);
   }
 
   #later(ms) {
@@ -178,6 +277,8 @@ export class Draft extends EventTarget {
 
   #set(state) {
     this.#state = state;
-    this.dispatchEvent(new CustomEvent('state', { detail: { state, savedAt: this.savedAt } }));
+    this.#emit('state', { state, savedAt: this.savedAt });
   }
+
+  #emit(type, detail) { this.dispatchEvent(new CustomEvent(type, { detail })); }
 }

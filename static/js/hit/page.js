@@ -11,21 +11,27 @@
  * @property {() => object} answer the answer as the server wants it, once nothing is missing
  * @property {() => number} cents what the submission will pay as it stands
  * @property {(field: string) => {control: HTMLElement, name: string, reveal?: () => void}|null} place where a server's remark belongs
+ * @property {(card: number) => HTMLElement|null} [hintPlace] where a card's live hints belong; without it there are none
  * @property {() => void} [finish] ends a drag or the like before the answer is read
+ * @property {(opened: object) => void} [opened] gets the server's reply to opening, for what else it says
  * @property {() => void} [resume] puts focus or the open card where work goes on, after restoring
+ * @property {(answer: object) => string} [summary] how far an answer is, in words: "2 of 3 complete"
+ * @property {(mine: object, theirs: object) => string} [differences] where two answers differ, in words
  */
 import { ActiveTime, watchActivity } from './active-time.js';
 import { createApi } from './api.js';
 import { barsIn } from './bars.js';
-import { canonical, uuid4 } from './canonical.js';
 import { consentGate } from './consent.js';
 import { countdown } from './clock.js';
-import { Draft } from './draft.js';
 import { showErrors } from './errors.js';
 import { showGaps } from './gaps.js';
+import { hintsFor } from './hint-view.js';
+import { saveBeforeLeaving } from './languages.js';
+import { KeptWork } from './kept-work.js';
 import { showSaveState } from './save-state.js';
 import { safeStorage } from './storage.js';
 import { Outbox, handOver, handOverFields, sendAnswer } from './submit.js';
+import { workOf } from './versions.js';
 import { words } from './words.js';
 import { duration, money } from '../ui/format.js';
 import { setText } from '../ui/dom.js';
@@ -40,11 +46,13 @@ export async function boot(kind) {
   if (config.mode === 'preview') page.preview();
   else await page.work();
   document.documentElement.dataset.ready = 'true';
+  performance.mark('ready');
 }
 
 class TaskPage {
   #clearErrors = () => {};
   #sending = false;
+  #over = false;
 
   constructor(config, kind) {
     Object.assign(this, { config, kind });
@@ -59,7 +67,9 @@ class TaskPage {
     });
     // Enter in a one-line field must not hand the work in.
     this.form.addEventListener('keydown', (e) => {
-      if (e.key === 'Enter' && e.target.matches('input')) e.preventDefault();
+      if (e.key !== 'Enter') return;
+      if (e.ctrlKey || e.metaKey) this.submit();
+      if (e.ctrlKey || e.metaKey || e.target.matches('input')) e.preventDefault();
     });
   }
 
@@ -75,24 +85,33 @@ class TaskPage {
     const { config } = this;
     this.api = createApi({ token: config.token, urls: config.api });
     await consentGate(config, this.api, { panel: byId('consent'), task: this.form });
-    this.outbox = new Outbox({ storage: this.storage, assignmentId: config.assignmentId });
+    if (config.consent) this.#focusHeading();
+    // An assignment's id alone may be another worker's by now.
+    this.outbox = new Outbox({ storage: this.storage, assignmentId: `${workOf(location.href)}:${config.assignmentId}` });
     this.time = new ActiveTime();
     watchActivity(this.time);
-    this.draft = this.#makeDraft();
+    this.hints = hintsFor(this.kind, { rules: config.hints, ask: (answer) => this.api.hints(answer), changed: () => this.draft.touch({ typed: false }) });
+    this.kept = this.#keepWork();
+    this.draft = this.kept.draft;
+    saveBeforeLeaving(document.querySelectorAll('a[data-language]'), () => this.draft.flush());
+    // What is done before the earlier work is shown would be overwritten by it.
+    this.#freeze(true);
     this.kind.start({ config, say: this.say, preview: false, changed: () => this.changed() });
     this.#firstVisit();
     const opened = await this.#open();
-    const content = this.draft.start(opened);
-    this.#restore(content);
-    if (opened?.submission) this.#offerToFinish(opened.submission);
+    this.kept.start(opened);
+    this.#freeze(false);
     byId('work').disabled = false;
     this.refresh();
     this.kind.resume?.();
+    if (opened?.submission?.confirmed) this.#done();
+    else if (opened?.submission) this.#offerToFinish(opened.submission);
   }
 
   /** After each change by the person. */
   changed() {
     this.draft.touch();
+    this.hints.touch();
     this.bars.hide('finish');
     this.bars.hide('failed');
     this.refresh();
@@ -103,7 +122,7 @@ class TaskPage {
     const gaps = this.kind.gaps();
     if (this.config.mode !== 'preview') showGaps(byId('gaps'), gaps);
     byId('need').classList.toggle('need--none', gaps.length === 0);
-    if (this.#sending) return;
+    if (this.#sending || this.#over) return;
     const preview = this.config.mode === 'preview';
     setText(this.button, words.submit(money(this.kind.cents())));
     this.button.setAttribute('aria-disabled', String(preview || gaps.length > 0));
@@ -111,7 +130,7 @@ class TaskPage {
 
   /** Checks, sends, hands over. */
   async submit() {
-    if (this.#sending || this.config.mode === 'preview') return;
+    if (this.#sending || this.#over || this.config.mode === 'preview') return;
     this.kind.finish?.();
     this.#clearErrors();
     const [gap] = this.kind.gaps();
@@ -137,14 +156,16 @@ class TaskPage {
     this.outbox.sendingFor(answer, this.time.seconds());
     this.draft.touch();
     this.draft.flush();
-    return sendAnswer(this.api, this.outbox, answer, this.time.seconds(), Boolean(this.config.simulated));
+    return sendAnswer(this.api, this.outbox, answer, this.time.seconds(), { instructions: this.config.instructions ?? null, hints: this.hints.report() });
   }
 
   #handOver(receipt, activeSeconds) {
     this.#lock(true);
+    this.draft.handOver();
     handOver(byId('hand-over'), handOverFields(this.config.assignmentId, receipt, activeSeconds));
     // A frame that is still here after a while was not taken along.
     const stillHere = () => {
+      this.draft.takeBack();
       this.#lock(false);
       this.bars.show('finish', { text: words.handOverSlow, actions: [this.#finishAction(receipt, activeSeconds)] });
     };
@@ -179,53 +200,58 @@ class TaskPage {
     });
   }
 
-  #makeDraft() {
-    const draft = new Draft({
-      save: (content, revision, options) => this.api.saveDraft(content, revision, options),
-      collect: () => ({ answer: this.kind.read(), active_seconds: this.time.seconds(), sending: this.outbox.latest }),
-      same: (a, b) => canonical(a?.answer) === canonical(b?.answer),
-      writer: uuid4(),
+  #keepWork() {
+    const kept = new KeptWork({
+      assignmentId: this.config.assignmentId,
+      kind: this.kind,
       storage: this.storage,
-      key: `draft:${this.config.assignmentId}`,
+      bars: this.bars,
+      save: (content, revision, options) => this.api.saveDraft(content, revision, options),
+      collect: () => ({ answer: this.kind.read(), active_seconds: this.time.seconds(), sending: this.outbox.latest, hints: this.hints.kept() }),
+      restore: (content) => {
+        this.#restore(content);
+        this.refresh();
+      },
+      busy: () => this.#sending,
+      handed: (on) => this.#handedElsewhere(on),
     });
-    draft.addEventListener('state', () => this.#draftState());
-    showSaveState(byId('save'), this.say, draft);
-    const leave = () => draft.flush({ keepalive: true });
-    window.addEventListener('pagehide', leave);
-    window.addEventListener('online', () => draft.flush());
-    document.addEventListener('visibilitychange', () => document.visibilityState === 'hidden' && leave());
-    return draft;
-  }
-
-  #draftState() {
-    const { state } = this.draft;
-    // Once the answer itself is on its way, what becomes of its draft is no news.
-    if (this.#sending) return;
-    if (state === 'saved') {
+    kept.draft.addEventListener('state', ({ detail }) => {
+      if (detail.state !== 'saved' || this.#sending) return;
       this.bars.hide('offline');
       if (!this.opened) this.#open();
-    }
-    if (state === 'expired') {
-      this.bars.show('expired', { kind: 'bad', text: words.expiredBar, actions: [{ text: words.reload, run: () => location.reload() }] });
-    }
-    if (state !== 'conflict') {
-      this.bars.hide('conflict');
-      return;
-    }
-    this.bars.show('conflict', {
-      text: words.conflict,
-      more: words.conflictMore,
-      actions: [
-        { text: words.useOther, run: () => { this.#restore(this.draft.useTheirs()); this.refresh(); } },
-        { text: words.keepMine, run: () => this.draft.keepMine() },
-      ],
     });
+    showSaveState(byId('save'), this.say, kept.draft);
+    return kept;
+  }
+
+  // Another window of this task hands it in: one answer is enough. It unlocks when that window comes back.
+  #handedElsewhere(on) {
+    if (this.#sending || on === this.#over) return;
+    this.#close(on);
+    if (on) this.bars.show('handed', { kind: 'info', text: words.handedElsewhere });
+    else this.bars.hide('handed');
+  }
+
+  // The marketplace has shown this answer: nothing is left to do, and nothing to keep on this device.
+  #done() {
+    this.draft.forget();
+    this.outbox.forget();
+    this.#close(true);
+    this.bars.show('handed', { kind: 'info', text: words.confirmed });
+  }
+
+  #close(on) {
+    this.#over = on;
+    this.#freeze(on);
+    this.button.setAttribute('aria-disabled', String(on));
+    this.refresh();
   }
 
   async #open() {
     try {
       const opened = await this.api.open();
       this.opened = true;
+      this.kind.opened?.(opened);
       this.bars.hide('offline');
       this.clock ??= countdown(byId('time-left'), this.say, () => this.bars.show('time', { kind: 'bad', text: words.timeUp }));
       this.clock(opened.seconds_left);
@@ -242,6 +268,22 @@ class TaskPage {
     this.outbox.adopt(content?.sending);
     this.time.add(Number(content?.active_seconds ?? 0) - this.time.seconds());
     this.kind.write(content?.answer ?? null);
+    this.hints.restore(content?.hints);
+    if (content) this.hints.touch();
+  }
+
+  // Photo and answer alike; focus comes back to where it was.
+  #freeze(on) {
+    if (on) this.focused = document.activeElement;
+    for (const part of [document.querySelector('main.work'), byId('work')]) part.inert = on;
+    if (!on && document.activeElement === document.body) this.focused?.focus({ preventScroll: true });
+  }
+
+  // The button that was pressed has gone with its panel: focus goes to where the task begins.
+  #focusHeading() {
+    const heading = this.form.querySelector('h1');
+    heading.tabIndex = -1;
+    heading.focus();
   }
 
   #firstVisit() {
@@ -252,7 +294,7 @@ class TaskPage {
 
   #lock(on) {
     this.#sending = on;
-    byId('work').inert = on;
+    this.#freeze(on);
     if (on) {
       setText(this.button, words.submitting);
       this.button.setAttribute('aria-disabled', 'true');

@@ -3,7 +3,9 @@
  * with the tab: `lasting` says whether what is kept here survives a reload.
  */
 const PREFIX = 'deerstalker:';
-const KEEP_MS = 30 * 24 * 3600 * 1000;
+export const DAY_MS = 24 * 3600 * 1000;
+/** The longest that anything a person wrote is kept on a device. */
+const KEEP_MS = 14 * DAY_MS;
 
 function usable(source) {
   try {
@@ -16,19 +18,33 @@ function usable(source) {
   }
 }
 
+const namesIn = (real) => Array.from({ length: real.length }, (_, i) => real.key(i)).filter((key) => key?.startsWith(PREFIX));
+
 // Tasks of last month are not coming back, and the room is small.
 function purge(real, now) {
-  const keys = Array.from({ length: real.length }, (_, i) => real.key(i)).filter((key) => key?.startsWith(PREFIX));
-  for (const key of keys) {
+  for (const key of namesIn(real)) {
     try {
-      if (!(now - JSON.parse(real.getItem(key)).at <= KEEP_MS)) real.removeItem(key);
+      const { at, keep = KEEP_MS } = JSON.parse(real.getItem(key));
+      if (!(now - at <= keep)) real.removeItem(key);
     } catch {
       real.removeItem(key);
     }
   }
 }
 
-export function safeStorage(source = () => globalThis.localStorage, now = Date.now) {
+function valueOf(text) {
+  try {
+    return JSON.parse(text)?.value ?? null;
+  } catch {
+    return null;
+  }
+}
+
+/**
+ * @param {() => Storage} [source] @param {() => number} [now] clock in ms
+ * @param {EventTarget} [page] where `storage` events of other windows arrive
+ */
+export function safeStorage(source = () => globalThis.localStorage, now = Date.now, page = globalThis) {
   const memory = new Map();
   const real = usable(source);
   if (real) purge(real, now());
@@ -37,15 +53,14 @@ export function safeStorage(source = () => globalThis.localStorage, now = Date.n
     /** @returns {any} the value kept under the key, null when there is none or it cannot be read */
     get(key) {
       try {
-        const text = real?.getItem(PREFIX + key) ?? memory.get(key) ?? null;
-        return text === null ? null : JSON.parse(text).value;
+        return valueOf(real?.getItem(PREFIX + key) ?? memory.get(key) ?? 'null');
       } catch {
         return null;
       }
     },
-    /** @returns {boolean} whether it will survive a reload */
-    set(key, value) {
-      const text = JSON.stringify({ at: now(), value });
+    /** @param {number} [keep] ms after which it goes @returns {boolean} whether it will survive a reload */
+    set(key, value, keep = KEEP_MS) {
+      const text = JSON.stringify({ at: now(), keep, value });
       memory.set(key, text);
       try {
         real?.setItem(PREFIX + key, text);
@@ -59,6 +74,15 @@ export function safeStorage(source = () => globalThis.localStorage, now = Date.n
       try {
         real?.removeItem(PREFIX + key);
       } catch { /* forbidden: then nothing was kept either */ }
+    },
+    /** @returns {string[]} the keys that begin so */
+    keys(prefix) {
+      const lasting = real ? namesIn(real).map((name) => name.slice(PREFIX.length)) : [];
+      return [...new Set([...memory.keys(), ...lasting])].filter((key) => key.startsWith(prefix));
+    },
+    /** Calls `run` with the value whenever another window sets the key, with null when it removes it. */
+    watch(key, run) {
+      page.addEventListener?.('storage', (e) => e.key === PREFIX + key && run(e.newValue === null ? null : valueOf(e.newValue)));
     },
   };
 }

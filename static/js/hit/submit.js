@@ -36,6 +36,9 @@ export class Outbox {
   /** The server has stored it. */
   stored(sending, receipt) { return this.#keep({ ...sending, receipt }); }
 
+  /** Nothing of this task will be sent again. */
+  forget() { for (const key of this.storage.keys(this.prefix)) this.storage.remove(key); }
+
   /** The uuid turned out to belong to other content: the next try gets a new one. */
   drop(sending) { this.storage.remove(this.prefix + sending.hash); }
 
@@ -51,16 +54,17 @@ export class Outbox {
 
 /**
  * Sends an answer until it has a receipt or fails.
+ * `seen` goes along and is no part of the answer: which instructions were shown, which hints.
  * @param {{submit: (submission: object) => Promise<Receipt>}} api @param {Outbox} outbox
  * @returns {Promise<Sending>} with its receipt
  * @throws {import('./api.js').ApiError}
  */
-export async function sendAnswer(api, outbox, answer, activeSeconds, simulated = false) {
+export async function sendAnswer(api, outbox, answer, activeSeconds, seen = {}) {
   for (let attempt = 0; ; attempt += 1) {
     const sending = outbox.sendingFor(answer, activeSeconds);
     const { client_uuid, active_seconds } = sending;
     try {
-      return outbox.stored(sending, await api.submit({ client_uuid, answer, active_seconds, simulated }));
+      return outbox.stored(sending, await api.submit({ client_uuid, answer, active_seconds, ...seen }));
     } catch (error) {
       if (error.code !== 'conflict' || attempt > 0) throw error;
       outbox.drop(sending);

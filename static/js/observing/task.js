@@ -1,7 +1,9 @@
 /** Writing observations: one photo, a few cards, one open card that owns the drawing tool. */
 import { Bench } from '../boxes/bench.js';
+import { clamp } from '../boxes/geometry.js';
 import { element, setText } from '../ui/dom.js';
 import { toast } from '../ui/toast.js';
+import { canonical } from '../hit/canonical.js';
 import { Card } from './card.js';
 import { bonuses, isComplete, isEmpty, missing, toAnswer, unfinished } from './answer.js';
 import { words } from './words.js';
@@ -16,7 +18,7 @@ export class ObservationTask {
     const { width, height } = config.unit.image;
     this.bench = new Bench({
       svg: byId('photo'), frame: byId('stage'), toolbar: document.querySelector('.toolbar'), live: byId('say'),
-      size: { width, height }, roomHeight, most: config.unit.limits?.boxes, readOnly: preview, onCard: (n) => this.cards[n - 1]?.focusOn('clue'),
+      size: { width, height }, roomHeight, most: config.unit.limits?.boxes, readOnly: preview, onCommand: (command) => this.#command(command),
     });
     this.store = this.bench.store;
     this.cards = [...document.querySelectorAll('.ocard')]
@@ -29,6 +31,7 @@ export class ObservationTask {
     this.store.addEventListener('select', () => this.#selected());
     this.store.addEventListener('active', () => this.#hint());
     this.bench.tool.addEventListener('refuse', () => this.#refused());
+    document.querySelector('.toolbar').addEventListener('bench:picked', (e) => this.#picked(e.detail));
     document.querySelector('.toolbar').addEventListener('click', () => this.#hint());
     if (preview) for (const name of ['draw', 'undo', 'redo', 'delete']) document.querySelector(`[data-tool="${name}"]`).disabled = true;
     this.#openChanged();
@@ -71,12 +74,37 @@ export class ObservationTask {
     return { control: card.control(part), name: `${index}, ${words.field[part]}`, reveal: () => card.open() };
   }
 
+  hintPlace(card) { return this.cards[card - 1]?.details.querySelector('[data-hints]') ?? null; }
+
   finish() { this.bench.tool.finish(); }
+
+  summary(answer) {
+    const all = answer?.observations ?? [];
+    const done = all.filter((o) => !o.bonus && isComplete(o)).length;
+    const boxes = all.reduce((sum, o) => sum + o.boxes.length, 0);
+    return words.summary(done, this.config.unit.required, boxes);
+  }
+
+  differences(mine, theirs) {
+    const of = (answer, index) => canonical(answer?.observations?.find((o) => o.index === index));
+    return words.differ(this.cards.map((card) => card.index).filter((n) => of(mine, n) !== of(theirs, n)).map(String));
+  }
 
   resume() {
     const observations = this.read().observations;
     const next = observations.find((o) => !o.bonus && !isComplete(o)) ?? observations[0];
     this.cards[next.index - 1].open();
+  }
+
+  // Keys for the cards: a digit, the next and the previous one, what is missing next.
+  #command({ name, number }) {
+    const open = this.cards.findIndex((card) => card.isOpen);
+    const step = { 'card-next': 1, 'card-previous': -1 }[name];
+    if (name === 'card') this.cards[number - 1]?.focusOn('clue');
+    else if (step) this.cards[clamp(open + step, 0, this.cards.length - 1)].focusOn('clue');
+    else if (name === 'gap') this.gaps()[0]?.focus();
+    else return false;
+    return true;
   }
 
   #wire(card) {
@@ -151,6 +179,12 @@ export class ObservationTask {
   #refused() {
     byId('hint').textContent = byId('say').textContent;
     byId('hint').classList.add('refused');
+  }
+
+  // Several boxes at one point: quietly, which of them this is.
+  #picked({ at, count }) {
+    const label = this.store.label(this.store.selected);
+    byId('hint').replaceChildren(words.hintPicked(label, at, count));
   }
 
   /** Keys are of no use to somebody who has none. */

@@ -1,4 +1,5 @@
 /** What the observation page says, in one place and in the page's language. */
+import { list } from '../ui/format.js';
 import { gettext, interpolate, ngettext, pieces } from '../ui/i18n.js';
 
 const PART = {
@@ -29,6 +30,11 @@ export const words = {
   cleared: (n) => interpolate(gettext('Observation %(n)s cleared.'), { n }),
   // The count is shown bold, so a translation begins with it, too.
   tally: (n, of) => pieces(gettext('%(count)s complete'), { count: interpolate(gettext('%(n)s of %(of)s'), { n, of }) }),
+  summary: (done, of, boxes) => [
+    interpolate(gettext('%(count)s complete'), { count: interpolate(gettext('%(n)s of %(of)s'), { n: done, of }) }),
+    interpolate(ngettext('%(n)s box', '%(n)s boxes', boxes), { n: boxes }),
+  ].join(', '),
+  differ: (cards) => (cards.length ? interpolate(ngettext('Observation %(cards)s differs.', 'Observations %(cards)s differ.', cards.length), { cards: list(cards) }) : ''),
   hintDraw: (n) => interpolate(gettext('Drag over the photo to draw a box for observation %(n)s.'), { n }),
   hintNoCard: gettext('Open a card to draw a box for it.'),
   hintPan: gettext('Drag to move the photo. Press Draw to go on with boxes.'),
@@ -37,6 +43,7 @@ export const words = {
     gettext('Box %(label)s selected: arrows move it, %(shift)s faster, %(alt)s resizes.'),
     { label, shift: { key: gettext('Shift') }, alt: { key: 'Alt' } },
   ),
+  hintPicked: (label, at, count) => interpolate(gettext('Box %(label)s selected, %(at)s of %(count)s here: press again for the next one.'), { label, at, count }),
   hintTouched: (label) => interpolate(gettext('Box %(label)s selected: drag it, or drag its corners.'), { label }),
   place: (b) => interpolate(gettext('%(width)s × %(height)s px at %(left)s, %(top)s'), b),
   size: (s) => interpolate(gettext('%(width)s × %(height)s px'), s),
