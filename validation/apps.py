@@ -4,7 +4,20 @@ from django.apps import AppConfig
 
 
 class ValidationConfig(AppConfig):
-    """Judging kinds, their rounds and their tallies. It keeps no rows of its own."""
+    """Judging kinds, their rounds and their tallies; and people: qualification rounds, training, standing."""
 
     name = "validation"
     verbose_name = "Judging"
+
+    def ready(self) -> None:
+        """Show in the navigation what waits for a person here."""
+        # Imported now, since rows may be named only once all apps are loaded.
+        from hits.templatetags.console import count_waiting  # noqa: PLC0415
+        from validation.selectors import rounds, rules, training  # noqa: PLC0415
+
+        for section in ("people", "applicants"):
+            count_waiting(section, rounds.unanswered_in)
+        for section in ("people", "rules"):
+            count_waiting(section, rules.waiting_in)
+        for section in ("people", "training"):
+            count_waiting(section, training.waiting_in)

@@ -31,7 +31,7 @@ class Grade(AppendOnly):
 
     submission = models.ForeignKey(Submission, on_delete=models.PROTECT, related_name="grades")
     item = models.PositiveSmallIntegerField()  # from 0, in the order of the page
-    reasonable = models.BooleanField()
+    reasonable = models.BooleanField(null=True)  # null: taken back, as if never graded by this grader
     note = models.CharField(max_length=500, blank=True)
     grader = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
     graded_at = models.DateTimeField(auto_now_add=True)

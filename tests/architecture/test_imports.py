@@ -20,7 +20,7 @@ PLANTED = {
     "apps": ("hits.domain", "import curation.records"),
     "annotation-site": ("annotation_site.views", "import annotation_site.demo"),
     "hits": ("hits.models", "import hits.services"),
-    "validation": ("validation.domain", "import validation.services"),
+    "validation": ("validation.domain", "import validation.services.judging"),
     "curation": ("curation.records", "import curation.services"),
     "kinds": ("validation.kinds.likert_comparison", "import validation.kinds.observation_review"),
     "judging-kinds": ("validation.kinds.likert_comparison", "import hits.models"),

@@ -12,6 +12,7 @@ from hits import registry
 from hits.domain.facts import ImageFacts
 from hits.domain.states import Purpose
 from hits.kind import InvalidAnswer, InvalidUnit, Schema
+from hits.markdown import pictures, trouble
 
 NAMES = registry.names()
 ROOT = Path(__file__).resolve().parents[2]
@@ -61,6 +62,23 @@ class TestEveryKind:
         assert finders.find(f"{name}/task.js")
         assert "aper" in (_folder(name) / "README.md").read_text(encoding="utf-8")
 
+    def test_tells_workers_how_to_do_it_and_a_studio_can_begin_with_that(self, name: str) -> None:
+        kind = registry.get(name)
+        body = kind.instructions_markdown()
+        if body is None:
+            assert "{% block how %}" in (_folder(name) / "templates" / kind.template).read_text(
+                encoding="utf-8"
+            )
+            return
+        assert trouble(body) == ""
+        assert pictures(body) == []
+        for row in kind.examples:
+            assert set(row) <= {"weak", "good", "why", "picture", "alt"}
+            assert row["good"]
+            if "picture" in row:
+                assert finders.find(row["picture"])
+                assert row["alt"]
+
     def test_schemas_refuse_what_they_do_not_know(self, name: str) -> None:
         kind = registry.get(name)
         for schema in (kind.Unit, kind.Answer):
@@ -80,7 +98,7 @@ class TestEveryKind:
         tree = ast.parse((_folder(name) / "kind.py").read_text(encoding="utf-8"))
         modules = _imported(tree)
         ours = {module for module in modules if module.split(".")[0] in {"hits", "validation", "curation"}}
-        allowed = ("hits.kind", "hits.observing", "hits.domain", "validation.domain")
+        allowed = ("hits.kind", "hits.observing", "hits.hints", "hits.domain", "validation.domain")
         assert all(module.startswith(allowed) for module in ours)
 
 

@@ -70,8 +70,10 @@ def test_every_address_is_in_the_table(places: dict[str, tuple[str, str]]) -> No
     from curation.urls import urlpatterns as curation
     from validation.urls import urlpatterns as validation
 
+    # The pages about people have tables of their own in tests/validation.
+    judging = [pattern for pattern in validation if "judging" in str(pattern.pattern)]
     # versions lists sealed and draft under one address
-    assert len(places) == len(curation) + len(validation) + 1
+    assert len(places) == len(curation) + len(judging) + 1
 
 
 def test_strangers_are_sent_to_sign_in(client: Client, places: dict[str, tuple[str, str]]) -> None:

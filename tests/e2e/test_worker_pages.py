@@ -1,6 +1,5 @@
 """Every page that a worker sees, beside the observation task's own: axe-core finds nothing, nothing overflows."""
 
-import uuid
 from collections.abc import Callable
 from typing import Any
 
@@ -51,11 +50,12 @@ def busy(site: str, project: Project, make_image: MakeImage) -> market.Accepted:
         decision = review.decide(assignment=row, verdict=verdict, by=None, feedback=words)
         review.settle(decision=decision, marketplace=marketplace())
     ours = Worker.objects.get(worker_id=worker.worker_id)
-    for action, pool in (
+    history = (
         (WorkerAction.GRANT, Pool.QUALIFIED),
         (WorkerAction.GRANT, Pool.TRAINED),
         (WorkerAction.REVOKE, Pool.TRAINED),
-    ):
+    )
+    for action, pool in history:
         made = qualifications.decide_about(
             project=project, worker=ours, action=action, pool=pool, reason="Boxes were drawn late.", by=None
         )
@@ -99,19 +99,22 @@ def test_what_stands_in_the_frame_when_nothing_can_be_done(
     busy: market.Accepted, open_page: OpenPage, site: str
 ) -> None:
     page = open_page()
-    _look(page, f"{site}/a/{'0' * 64}/mturk/externalSubmit", "an address for submitting")
     address = task_address(busy)
     Hit.objects.get(pk=busy.hit.pk).unit.images.update(withdrawn_at="2026-01-01T00:00Z")
     _look(page, address, "a photo that was taken down")
+
+
+def _set(pair: Observation) -> SetToJudge:
+    texts = [CandidateToRate(f"c{n}", f"Somebody left {n} minutes ago.") for n in range(10)]
+    return SetToJudge("set-1", pair.instance_id, pair.image_id, pair.boxes, texts)
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_the_judging_tasks(busy: market.Accepted, project: Project, open_page: OpenPage, scheme: str) -> None:
     pairs = list(Observation.objects.order_by("pk"))
     judged, _ = launch_review(project=project, observations=pairs[:1], by=None)
-    candidates = [CandidateToRate(str(uuid.uuid4()), f"Somebody left {n} minutes ago.") for n in range(10)]
     rated, _ = launch_comparison(
-        project=project, sets=[SetToJudge("set-1", pairs[0], candidates)], by=None, name="Ratings"
+        project=project, sets=[_set(pairs[0])], by=None, name="Ratings"
     )
     judge = market.market_worker("wanda")
     page = open_page(color_scheme=scheme)

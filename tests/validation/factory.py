@@ -88,7 +88,7 @@ class Work:
         self.clock += timedelta(minutes=1)
         hit.refresh_from_db()
         key = PageKey(str(hit.unit.public_id), str(hit.hit_id), f"ASSIGNMENT{self.count:06d}", worker)
-        submit.agree(key=key, version=1)
+        submit.agree(key=key, version=1, country="US")
         submission, _ = submit.store_submission(
             key=key, client_uuid=uuid.uuid4(), answer=answer, active_seconds=60.0, simulated=simulated
         )

@@ -8,7 +8,7 @@ from django.urls import reverse
 from hits.models import Batch, Hit
 from tests.support.pages import squeezed
 from tests.validation.factory import Work, ratings, review
-from validation.services import CandidateToRate, SetToJudge, launch_comparison, launch_review
+from validation.services.judging import CandidateToRate, SetToJudge, launch_comparison, launch_review
 
 pytestmark = pytest.mark.django_db
 

@@ -8,8 +8,8 @@ from hits.services.errors import Refused
 from hits.services.submit import NotEligible
 from tests.validation.factory import Work, ratings, review
 from validation.domain.scales import Dimension
-from validation.selectors import judged_completely, likert_judgments, review_tallies, unreviewed
-from validation.services import CandidateToRate, SetToJudge, launch_comparison, launch_review
+from validation.selectors.judging import judged_completely, likert_judgments, review_tallies, unreviewed
+from validation.services.judging import CandidateToRate, SetToJudge, launch_comparison, launch_review
 
 pytestmark = pytest.mark.django_db
 

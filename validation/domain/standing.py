@@ -17,6 +17,10 @@ class Standing(StrEnum):
     BLOCKED = "blocked"  # the marketplace's own block: admins only
 
 
+DERIVED = frozenset({Standing.NONE, Standing.APPLIED})  # never decided: they follow from what came in
+SHUT = frozenset({Standing.PAUSED, Standing.DEQUALIFIED, Standing.BLOCKED})  # no new tasks
+
+
 class Measure(StrEnum):
     """A figure of one worker that a rule compares, over the worker's last so many items."""
 

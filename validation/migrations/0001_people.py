@@ -7,132 +7,311 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     initial = True
 
     dependencies = [
-        ('hits', '0005_append_only'),
+        ("hits", "0005_append_only"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
     operations = [
         migrations.CreateModel(
-            name='GradingOutcome',
+            name="GradingOutcome",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('passed', models.BooleanField()),
-                ('reasonable', models.PositiveSmallIntegerField()),
-                ('graded', models.PositiveSmallIntegerField()),
-                ('exam_right', models.PositiveSmallIntegerField(default=0)),
-                ('exam_asked', models.PositiveSmallIntegerField(default=0)),
-                ('rule', models.JSONField(default=dict)),
-                ('reason', models.CharField(max_length=1000)),
-                ('decided_at', models.DateTimeField(auto_now_add=True)),
-                ('decided_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
-                ('submission', models.OneToOneField(on_delete=django.db.models.deletion.PROTECT, related_name='outcome', to='hits.submission')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("passed", models.BooleanField()),
+                ("reasonable", models.PositiveSmallIntegerField()),
+                ("graded", models.PositiveSmallIntegerField()),
+                ("exam_right", models.PositiveSmallIntegerField(default=0)),
+                ("exam_asked", models.PositiveSmallIntegerField(default=0)),
+                ("rule", models.JSONField(default=dict)),
+                ("reason", models.CharField(max_length=1000)),
+                ("decided_at", models.DateTimeField(auto_now_add=True)),
+                (
+                    "decided_by",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+                (
+                    "submission",
+                    models.OneToOneField(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="outcome",
+                        to="hits.submission",
+                    ),
+                ),
             ],
             options={
-                'abstract': False,
+                "abstract": False,
             },
         ),
         migrations.CreateModel(
-            name='StandingRule',
+            name="StandingRule",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('name', models.CharField(max_length=120)),
-                ('measure', models.CharField(max_length=20)),
-                ('below', models.PositiveIntegerField(help_text='Percent, or cents an hour')),
-                ('window', models.PositiveIntegerField(default=50)),
-                ('at_least', models.PositiveIntegerField(default=20)),
-                ('proposes', models.CharField(default=validation.domain.standing.Standing['PAUSED'], max_length=12)),
-                ('is_active', models.BooleanField(default=True)),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
-                ('project', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='standing_rules', to='hits.project')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("name", models.CharField(max_length=120)),
+                ("measure", models.CharField(max_length=20)),
+                ("below", models.PositiveIntegerField(help_text="Percent, or cents an hour")),
+                ("window", models.PositiveIntegerField(default=50)),
+                ("at_least", models.PositiveIntegerField(default=20)),
+                (
+                    "proposes",
+                    models.CharField(default=validation.domain.standing.Standing["PAUSED"], max_length=12),
+                ),
+                ("is_active", models.BooleanField(default=True)),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
+                (
+                    "project",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="standing_rules",
+                        to="hits.project",
+                    ),
+                ),
             ],
             options={
-                'ordering': ['id'],
+                "ordering": ["id"],
             },
         ),
         migrations.CreateModel(
-            name='StandingProposal',
+            name="StandingProposal",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('figures', models.JSONField(default=dict)),
-                ('state', models.CharField(default=validation.domain.standing.ProposalState['OPEN'], max_length=10)),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
-                ('decided_at', models.DateTimeField(null=True)),
-                ('reason', models.CharField(blank=True, max_length=1000)),
-                ('decided_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
-                ('worker', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='proposals', to='hits.worker')),
-                ('rule', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='proposals', to='validation.standingrule')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("figures", models.JSONField(default=dict)),
+                (
+                    "state",
+                    models.CharField(default=validation.domain.standing.ProposalState["OPEN"], max_length=10),
+                ),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
+                ("decided_at", models.DateTimeField(null=True)),
+                ("reason", models.CharField(blank=True, max_length=1000)),
+                (
+                    "decided_by",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+                (
+                    "worker",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="proposals",
+                        to="hits.worker",
+                    ),
+                ),
+                (
+                    "rule",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="proposals",
+                        to="validation.standingrule",
+                    ),
+                ),
             ],
             options={
-                'ordering': ['-id'],
+                "ordering": ["-id"],
             },
         ),
         migrations.CreateModel(
-            name='Grade',
+            name="Grade",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('item', models.PositiveSmallIntegerField()),
-                ('reasonable', models.BooleanField()),
-                ('note', models.CharField(blank=True, max_length=500)),
-                ('graded_at', models.DateTimeField(auto_now_add=True)),
-                ('grader', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
-                ('submission', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='grades', to='hits.submission')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("item", models.PositiveSmallIntegerField()),
+                ("reasonable", models.BooleanField(null=True)),
+                ("note", models.CharField(blank=True, max_length=500)),
+                ("graded_at", models.DateTimeField(auto_now_add=True)),
+                (
+                    "grader",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+                (
+                    "submission",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="grades",
+                        to="hits.submission",
+                    ),
+                ),
             ],
             options={
-                'ordering': ['id'],
-                'abstract': False,
-                'indexes': [models.Index(fields=['submission', 'grader', 'item', '-id'], name='grade_latest')],
+                "ordering": ["id"],
+                "abstract": False,
+                "indexes": [
+                    models.Index(fields=["submission", "grader", "item", "-id"], name="grade_latest")
+                ],
             },
         ),
         migrations.CreateModel(
-            name='QualificationRound',
+            name="QualificationRound",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('needed', models.PositiveSmallIntegerField(default=8)),
-                ('exam_needed', models.PositiveSmallIntegerField(default=0)),
-                ('graders', models.PositiveSmallIntegerField(default=1)),
-                ('batch', models.OneToOneField(on_delete=django.db.models.deletion.PROTECT, related_name='qualification_round', to='hits.batch')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("needed", models.PositiveSmallIntegerField(default=8)),
+                ("exam_needed", models.PositiveSmallIntegerField(default=0)),
+                ("graders", models.PositiveSmallIntegerField(default=1)),
+                (
+                    "batch",
+                    models.OneToOneField(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="qualification_round",
+                        to="hits.batch",
+                    ),
+                ),
             ],
             options={
-                'constraints': [models.CheckConstraint(condition=models.Q(('graders__in', [1, 2])), name='round_has_one_or_two_graders')],
+                "constraints": [
+                    models.CheckConstraint(
+                        condition=models.Q(("graders__in", [1, 2])), name="round_has_one_or_two_graders"
+                    )
+                ],
             },
         ),
         migrations.CreateModel(
-            name='StandingChange',
+            name="StandingChange",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('standing', models.CharField(max_length=12)),
-                ('reason', models.CharField(max_length=1000)),
-                ('decided_at', models.DateTimeField(auto_now_add=True)),
-                ('decided_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
-                ('project', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='standing_changes', to='hits.project')),
-                ('worker', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='standing_changes', to='hits.worker')),
-                ('proposal', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='validation.standingproposal')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("standing", models.CharField(max_length=12)),
+                ("reason", models.CharField(max_length=1000)),
+                ("decided_at", models.DateTimeField(auto_now_add=True)),
+                (
+                    "decided_by",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+                (
+                    "project",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="standing_changes",
+                        to="hits.project",
+                    ),
+                ),
+                (
+                    "worker",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="standing_changes",
+                        to="hits.worker",
+                    ),
+                ),
+                (
+                    "proposal",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to="validation.standingproposal",
+                    ),
+                ),
             ],
             options={
-                'ordering': ['id'],
-                'abstract': False,
-                'indexes': [models.Index(fields=['project', 'worker', '-id'], name='standing_latest')],
-                'constraints': [models.CheckConstraint(condition=models.Q(('standing__in', ['none', 'applied', 'declined', 'qualified', 'trained', 'active', 'paused', 'dequalified', 'blocked'])), name='standing_known')],
+                "ordering": ["id"],
+                "abstract": False,
+                "indexes": [models.Index(fields=["project", "worker", "-id"], name="standing_latest")],
+                "constraints": [
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            (
+                                "standing__in",
+                                [
+                                    "none",
+                                    "applied",
+                                    "declined",
+                                    "qualified",
+                                    "trained",
+                                    "active",
+                                    "paused",
+                                    "dequalified",
+                                    "blocked",
+                                ],
+                            )
+                        ),
+                        name="standing_known",
+                    )
+                ],
             },
         ),
         migrations.AddConstraint(
-            model_name='standingrule',
-            constraint=models.CheckConstraint(condition=models.Q(('measure__in', ['acceptable_share', 'boxes_share', 'approved_share', 'cents_per_hour'])), name='rule_measure_known'),
+            model_name="standingrule",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    ("measure__in", ["acceptable_share", "boxes_share", "approved_share", "cents_per_hour"])
+                ),
+                name="rule_measure_known",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='standingrule',
-            constraint=models.CheckConstraint(condition=models.Q(('proposes__in', [validation.domain.standing.Standing['PAUSED'], validation.domain.standing.Standing['DEQUALIFIED']])), name='rule_proposes_known'),
+            model_name="standingrule",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    (
+                        "proposes__in",
+                        [
+                            validation.domain.standing.Standing["PAUSED"],
+                            validation.domain.standing.Standing["DEQUALIFIED"],
+                        ],
+                    )
+                ),
+                name="rule_proposes_known",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='standingproposal',
-            constraint=models.UniqueConstraint(condition=models.Q(('state', validation.domain.standing.ProposalState['OPEN'])), fields=('rule', 'worker'), name='one_open_proposal_per_rule_and_worker'),
+            model_name="standingproposal",
+            constraint=models.UniqueConstraint(
+                condition=models.Q(("state", validation.domain.standing.ProposalState["OPEN"])),
+                fields=("rule", "worker"),
+                name="one_open_proposal_per_rule_and_worker",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='standingproposal',
-            constraint=models.CheckConstraint(condition=models.Q(('state__in', ['open', 'accepted', 'dismissed'])), name='proposal_state_known'),
+            model_name="standingproposal",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("state__in", ["open", "accepted", "dismissed"])),
+                name="proposal_state_known",
+            ),
         ),
     ]

@@ -1,0 +1,463 @@
+"""Who may work, attacked: other people's answers, crossing decisions, two tabs at once, odd JSON."""
+
+import json
+import logging
+import threading
+import uuid
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from itertools import product
+from typing import Any
+
+import pytest
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.db import connection
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from hits.domain.pool import Pool
+from hits.domain.qualifications import ABOUT_HOLDING, FOR_COUNTRIES, TAKES_SEVERAL, Comparator
+from hits.domain.states import BatchState, CallState, WorkerAction
+from hits.marketplace.errors import Refused as MarketRefused
+from hits.marketplace.models import Worker as MarketWorker
+from hits.models import (
+    Batch,
+    BatchRequirement,
+    Declaration,
+    Demographics,
+    Hit,
+    Image,
+    Project,
+    Submission,
+    Worker,
+    WorkerCall,
+    WorkerDecision,
+)
+from hits.mturk.boto import marketplace
+from hits.selectors.eligibility import declared_country, why_not
+from hits.services import qualifications, submit
+from hits.services.launch import Access, Condition, Terms
+from hits.services.qualifications import ONE_CALL, decide_about, settle, settle_outstanding
+from hits.services.submit import NotEligible, PageKey, issue_token
+from tests.support.answers import observations
+from tests.support.loop import page_key, published
+from tests.support.market import accept, fund, hand_over, market_worker
+
+pytestmark = pytest.mark.django_db(transaction=True)
+MakeImage = Callable[..., Image]
+HAS = Condition(Pool.TRAINED, Comparator.EXISTS)
+IN_US = Condition(None, Comparator.IN, ("US", "CA"))
+
+
+@pytest.fixture
+def live(project: Project, make_image: MakeImage) -> Callable[..., Batch]:
+    """Return a maker of live batches of two HITs."""
+    fund()
+
+    def make(*conditions: Condition, photos: int = 2, **access: Any) -> Batch:
+        terms = Terms(assignments_per_hit=3, access=Access(conditions, **access))
+        return published(project, [make_image(n) for n in range(photos)], terms=terms)
+
+    return make
+
+
+def _hits(batch: Batch) -> list[Hit]:
+    return list(Hit.objects.filter(unit__batch=batch).select_related("unit").order_by("pk"))
+
+
+def _ours(worker: MarketWorker) -> Worker:
+    return Worker.objects.get_or_create(environment="local", worker_id=worker.worker_id)[0]
+
+
+def _key(hit: Hit, worker_id: str = "AWILMA", assignment: str = "3ASG") -> PageKey:
+    return page_key(hit, assignment, worker_id)
+
+
+def _post(key: PageKey, name: str, body: Any) -> Any:
+    browser = Client(HTTP_HOST=settings.HIT_ORIGIN.removeprefix("http://"), raise_request_exception=False)
+    return browser.post(
+        reverse(f"hit-api-{name}"),
+        data=body if isinstance(body, str) else json.dumps(body),
+        content_type="application/json",
+        headers={"Authorization": f"Bearer {issue_token(key)}"},
+    )
+
+
+def _decided(project: Project, worker: Worker, action: WorkerAction, pool: Pool | None) -> WorkerDecision:
+    return decide_about(project=project, worker=worker, action=action, pool=pool, reason="Why", by=None)
+
+
+def _held_there(pool: Pool) -> set[str]:
+    type_id = marketplace().find_qualification_type(f"street-scenes: {pool.value}")
+    return set() if type_id is None else {worker_id for worker_id, _ in marketplace().holders(type_id)}
+
+
+def _side_by_side(*steps: Callable[[], Any]) -> list[Any]:
+    """Run the steps in threads of their own and return what each returned or raised."""
+    results: list[Any] = [None] * len(steps)
+
+    def run(place: int) -> None:
+        try:
+            results[place] = steps[place]()
+        except Exception as error:
+            results[place] = error
+        finally:
+            connection.close()
+
+    threads = [threading.Thread(target=run, args=(place,)) for place in range(len(steps))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    return results
+
+
+# --- what one person can do to another
+
+
+def test_another_country_is_not_taken_to_get_round_a_condition(live: Callable[..., Batch]) -> None:
+    (hit, _) = _hits(live(IN_US))
+    key = _key(hit)
+    assert _post(key, "consent", {"version": 1, "country": "FR"}).status_code == 403
+    refused = _post(key, "consent", {"version": 1, "country": "US"})
+    assert refused.status_code == 403
+    assert "France" not in refused.text  # whoever asks with somebody else's id must not learn it
+    other_tab = _key(hit, assignment="3OTHER")
+    assert _post(other_tab, "consent", {"version": 1, "country": "US"}).status_code == 403
+    worker = Worker.objects.get()
+    assert declared_country(worker, hit.unit.batch.project) == "FR"
+    sent = {"client_uuid": str(uuid.uuid4()), "answer": observations(), "active_seconds": 5}
+    assert _post(key, "submission", sent).status_code == 403
+
+
+def test_a_country_may_be_corrected_after_a_while_as_on_the_marketplace(
+    live: Callable[..., Batch], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (hit, _) = _hits(live())
+    submit.agree(key=_key(hit), version=1, country="FR")
+    later = timezone.now() + timedelta(days=31)
+    monkeypatch.setattr(submit.timezone, "now", lambda: later)
+    submit.agree(key=_key(hit), version=1, country="US")
+    assert list(Declaration.objects.values_list("country", flat=True)) == ["FR", "US"]
+
+
+def test_answers_about_a_person_are_not_overwritten_by_whoever_knows_the_id(
+    live: Callable[..., Batch],
+) -> None:
+    (hit, second) = _hits(live())
+    about = {"age": "25-34", "gender": "woman"}
+    assert _post(_key(hit), "consent", {"version": 1, "country": "US", "about_me": about}).status_code == 200
+    stranger = _key(second, assignment="3MADEUP")
+    for lie in ({"age": "65+"}, {"gender": "man", "english": "good"}):
+        reply = _post(stranger, "consent", {"version": 1, "country": "US", "about_me": lie})
+        assert reply.json() == {}  # and nothing is told
+    assert Demographics.objects.get().answers == about
+
+
+@pytest.mark.parametrize("value", [[], {}, ["25-34"], {"a": 1}, 7, True, 1e308, "x" * 5000, "25-34 "])
+@pytest.mark.parametrize("name", ["age", "nonsense"])
+def test_odd_answers_about_a_person_are_refused(live: Callable[..., Batch], name: str, value: Any) -> None:
+    (hit,) = _hits(live(photos=1))
+    reply = _post(_key(hit), "consent", {"version": 1, "country": "US", "about_me": {name: value}})
+    assert reply.status_code == 400
+    assert not Demographics.objects.exists()
+    assert not Declaration.objects.exists()
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        '{"version": 1, "country": ["US"]}',
+        '{"version": 1, "country": {"US": 1}}',
+        '{"version": 1, "country": "U\\u0000"}',
+        '{"version": 1, "country": "\\ud800S"}',
+        '{"version": 1, "about_me": {"\\ud800": "x"}}',
+        '{"version": 1e999}',
+        '{"version": 99999999999999999999999}',
+        '{"version": 1, "country": "ß"}',
+        "[]",
+        '"US"',
+        "null",
+        "[" * 5000 + "]" * 5000,
+    ],
+)
+def test_odd_bodies_of_an_agreement_are_answered_plainly(live: Callable[..., Batch], body: str) -> None:
+    (hit,) = _hits(live(photos=1))
+    assert _post(_key(hit), "consent", body).status_code in {400, 409}
+    assert not Declaration.objects.exists()
+
+
+def test_a_page_key_of_one_task_opens_no_other_one(live: Callable[..., Batch]) -> None:
+    (one, other) = _hits(live())
+    crossed = PageKey(str(one.unit.public_id), str(other.hit_id), "3ASG", "AWILMA")
+    for name in ("open", "consent", "hints", "submission"):
+        assert _post(crossed, name, {"version": 1, "country": "US"}).status_code == 401
+    key = _key(one)
+    submit.agree(key=key, version=1, country="US")
+    submit.save_draft(key=key, content={"secret": "words"}, revision=0)
+    for stranger in (_key(one, "AMALLORY"), _key(one, assignment="3OTHER")):
+        assert "words" not in _post(stranger, "open", {}).text
+
+
+def test_a_preview_tells_nobody_why_somebody_is_refused(
+    project: Project, live: Callable[..., Batch]
+) -> None:
+    (hit, _) = _hits(live(HAS, IN_US))
+    worker = Worker.objects.create(environment="local", worker_id="AWILMA")
+    for action, pool in ((WorkerAction.GRANT, Pool.EXCLUDED), (WorkerAction.BLOCK, None)):
+        decide_about(project=project, worker=worker, action=action, pool=pool, reason="Copied text", by=None)
+    browser = Client(HTTP_HOST=settings.HIT_ORIGIN.removeprefix("http://"))
+    address = reverse("hit-page", args=[hit.unit.public_id])
+    query = {"workerId": "AWILMA", "hitId": hit.hit_id, "assignmentId": "ASSIGNMENT_ID_NOT_AVAILABLE"}
+    page = browser.get(address, query)
+    assert page.status_code == 200
+    assert "Copied text" not in page.text
+
+
+# --- races
+
+
+def test_two_answers_at_once_do_not_pass_the_limit(
+    live: Callable[..., Batch], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hits = _hits(live(worker_limit=1))
+    worker = market_worker()
+    keys = [_key(hit, worker.worker_id, accept(hit, worker).slot.assignment_id) for hit in hits]
+    for key in keys:
+        submit.agree(key=key, version=1, country="US")
+    meet, real = threading.Barrier(2), submit._fingerprints
+
+    def slowly(unit: Any) -> Any:
+        try:
+            meet.wait(2)  # both have passed every check that comes before the row is written
+        except threading.BrokenBarrierError:
+            pass
+        return real(unit)
+
+    monkeypatch.setattr(submit, "_fingerprints", slowly)
+
+    def send(key: PageKey) -> Callable[[], Any]:
+        return lambda: submit.store_submission(
+            key=key, client_uuid=uuid.uuid4(), answer=observations(), active_seconds=5.0
+        )
+
+    results = _side_by_side(*map(send, keys))
+    assert sorted(isinstance(result, NotEligible) for result in results) == [False, True], results
+    assert Submission.objects.count() == 1
+
+
+def test_a_decision_that_comes_while_the_earlier_one_is_prepared_has_the_last_word(
+    project: Project, live: Callable[..., Batch], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    live(HAS)
+    worker = _ours(market_worker())
+    grant = _decided(project, worker, WorkerAction.GRANT, Pool.TRAINED)
+    real = qualifications.ensure_type
+
+    def overtaken(**facts: Any) -> str:
+        monkeypatch.setattr(qualifications, "ensure_type", real)
+        revoke = _decided(project, worker, WorkerAction.REVOKE, Pool.TRAINED)
+        settle(decision=revoke, marketplace=marketplace())
+        return real(**facts)
+
+    monkeypatch.setattr(qualifications, "ensure_type", overtaken)
+    settle(decision=grant, marketplace=marketplace())
+    settle_outstanding(marketplace=marketplace())
+    assert _held_there(Pool.TRAINED) == set()
+    assert set(WorkerCall.objects.values_list("state", flat=True)) == {CallState.DONE}
+
+
+def test_one_decision_that_two_processes_settle_at_once_is_sent_once(
+    project: Project, live: Callable[..., Batch], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    live(HAS)
+    worker = _ours(market_worker())
+    grant = _decided(project, worker, WorkerAction.GRANT, Pool.TRAINED)
+    calls: list[bool] = []
+    real = qualifications._make
+
+    def slowly(*arguments: Any) -> None:
+        calls.append(True)
+        if len(calls) == 1:
+            assert not settle(decision=grant, marketplace=marketplace())  # the other process
+        real(*arguments)
+
+    monkeypatch.setattr(qualifications, "_make", slowly)
+    assert settle(decision=grant, marketplace=marketplace())
+    assert len(calls) == 1
+    assert settle(decision=grant, marketplace=marketplace())  # and again later: nothing is left to do
+    assert len(calls) == 1
+    assert _held_there(Pool.TRAINED) == {worker.worker_id}
+
+
+def test_many_accepts_and_a_revocation_cross_and_either_comes_wholly_first(
+    project: Project, live: Callable[..., Batch]
+) -> None:
+    batch = live(HAS, photos=4)
+    worker = market_worker()
+    settle(
+        decision=_decided(project, _ours(worker), WorkerAction.GRANT, Pool.TRAINED), marketplace=marketplace()
+    )
+    revoke = _decided(project, _ours(worker), WorkerAction.REVOKE, Pool.TRAINED)
+    hits = _hits(batch)
+    results = _side_by_side(
+        *[lambda hit=hit: accept(hit, worker) for hit in hits],
+        lambda: settle(decision=revoke, marketplace=marketplace()),
+    )
+    assert results[-1] is True
+    assert all(isinstance(row, MarketRefused) or row.slot.worker == worker for row in results[:-1]), results
+    with pytest.raises(MarketRefused):
+        for hit in hits:
+            accept(hit, worker)
+    for task in (row for row in results[:-1] if not isinstance(row, MarketRefused)):
+        key = _key(task.hit, worker.worker_id, task.slot.assignment_id)
+        with pytest.raises(NotEligible, match="taken back"):  # never opened before: not begun
+            submit.open_attempt(key)
+
+
+def test_work_in_hand_is_finished_and_handed_over_whatever_is_decided_meanwhile(
+    project: Project, live: Callable[..., Batch]
+) -> None:
+    batch = live(HAS, IN_US, worker_limit=1)
+    hit = _hits(batch)[0]
+    worker = market_worker()
+    ours = _ours(worker)
+    settle(decision=_decided(project, ours, WorkerAction.GRANT, Pool.TRAINED), marketplace=marketplace())
+    task = accept(hit, worker)
+    key = _key(hit, worker.worker_id, task.slot.assignment_id)
+    submit.agree(key=key, version=1, country="US")
+    decisions: list[tuple[WorkerAction, Pool | None]] = [
+        (WorkerAction.REVOKE, Pool.TRAINED), (WorkerAction.GRANT, Pool.EXCLUDED), (WorkerAction.BLOCK, None)
+    ]  # fmt: skip
+    for action, pool in decisions:
+        settle(decision=_decided(project, ours, action, pool), marketplace=marketplace())
+    Batch.objects.filter(pk=batch.pk).update(state=BatchState.CLOSING)
+    submit.save_draft(key=key, content={"half": "done"}, revision=0)
+    stored, _ = submit.store_submission(
+        key=key, client_uuid=uuid.uuid4(), answer=observations(), active_seconds=5.0
+    )
+    hand_over(task, stored)
+    (remote,) = marketplace().list_assignments(str(hit.hit_id))
+    marketplace().approve(remote.assignment_id, "")
+
+
+# --- the same answer here and on the marketplace
+
+
+def _cases() -> Iterator[tuple[Condition, int | None]]:
+    for comparator, held in product(Comparator, (None, -3, 0, 1, 2)):
+        values = () if comparator in ABOUT_HOLDING else (0, 1) if comparator in TAKES_SEVERAL else (1,)
+        yield Condition(Pool.TRAINED, comparator, values), held
+
+
+def test_both_sides_answer_alike_for_every_comparator(
+    project: Project, live: Callable[..., Batch]
+) -> None:
+    cases = list(_cases())
+    batches = {condition: live(condition, photos=1) for condition, _ in cases}
+    workers = {held: market_worker(f"w{held}") for held in (None, -3, 0, 1, 2)}
+    for held, worker in workers.items():
+        if held is not None:
+            decision = decide_about(
+                project=project, worker=_ours(worker), action=WorkerAction.GRANT, pool=Pool.TRAINED,
+                reason="Why", by=None, value=held,
+            )  # fmt: skip
+            assert settle(decision=decision, marketplace=marketplace())
+    for condition, held in cases:
+        (hit,) = _hits(batches[condition])
+        open_here = not why_not(_ours(workers[held]), batches[condition])
+        assert open_here == _accepts(hit, workers[held]), (condition, held)
+
+
+@pytest.mark.parametrize("comparator", sorted(FOR_COUNTRIES))
+def test_both_sides_answer_alike_about_countries(
+    project: Project, live: Callable[..., Batch], comparator: Comparator
+) -> None:
+    values = ("US", "DE") if comparator in TAKES_SEVERAL else ("US",)
+    batch = live(Condition(None, comparator, values), photos=1)
+    (hit,) = _hits(batch)
+    for country in ("US", "DE", "FR"):
+        worker = market_worker(f"w{country}")
+        MarketWorker.objects.filter(pk=worker.pk).update(country=country)
+        worker.refresh_from_db()
+        Declaration.objects.create(project=project, worker=_ours(worker), country=country)
+        assert (not why_not(_ours(worker), batch)) == _accepts(hit, worker), country
+
+
+def _accepts(hit: Hit, worker: MarketWorker) -> bool:
+    try:
+        accept(hit, worker)
+    except MarketRefused:
+        return False
+    return True
+
+
+def test_the_soft_block_holds_in_batches_from_before_there_were_conditions(
+    project: Project, live: Callable[..., Batch]
+) -> None:
+    batch = live()
+    BatchRequirement.objects.filter(batch=batch).delete()
+    worker = _ours(market_worker())
+    assert why_not(worker, batch) == []
+    _decided(project, worker, WorkerAction.GRANT, Pool.EXCLUDED)
+    (reason,) = why_not(worker, batch)
+    assert reason.startswith("You get no new tasks of this project since ")
+    assert reason.endswith(": Why")
+    _decided(project, worker, WorkerAction.REVOKE, Pool.EXCLUDED)
+    assert why_not(worker, batch) == []
+
+
+def test_asking_why_not_takes_as_many_queries_for_a_long_history(
+    project: Project, live: Callable[..., Batch], django_assert_max_num_queries: Callable[..., Any]
+) -> None:
+    batch = live(HAS, Condition(Pool.QUALIFIED, Comparator.EXISTS), IN_US, worker_limit=3)
+    worker = _ours(market_worker())
+    for _ in range(10):
+        for pool, action in product(Pool, (WorkerAction.GRANT, WorkerAction.REVOKE)):
+            _decided(project, worker, action, pool)
+    batch = Batch.objects.select_related("project").get(pk=batch.pk)
+    with django_assert_max_num_queries(4):
+        assert len(why_not(worker, batch)) == 2
+
+
+# --- words that must stay out
+
+
+def test_a_worker_id_in_the_marketplaces_words_reaches_neither_log_nor_page(
+    project: Project, caplog: pytest.LogCaptureFixture
+) -> None:
+    worker = Worker.objects.create(environment="local", worker_id="A1NEVERSEEN")
+    decision = _decided(project, worker, WorkerAction.BLOCK, None)
+    with caplog.at_level(logging.DEBUG):
+        settle_outstanding(marketplace=marketplace())
+    call = WorkerCall.objects.get(decision=decision)
+    assert call.state == CallState.REFUSED
+    assert str(worker) in call.error
+    assert "A1NEVERSEEN" not in call.error + caplog.text
+
+
+def test_a_large_text_is_previewed_within_bounds(project: Project, admin: User, client: Client) -> None:
+    client.force_login(admin)
+    address = reverse("instructions-preview", args=[project.slug, "sherlock_observation"])
+    forms = {f"examples-{name}_FORMS": value for name, value in (("TOTAL", "1"), ("INITIAL", "0"))}
+    huge = "*a_b `c " * 100_000
+    page = client.post(
+        address, forms | {"summary": "x", "body": "y", "examples-0-good": huge, "examples-0-weak": huge}
+    )
+    assert page.status_code == 200
+    assert len(page.content) < 100_000
+
+
+def test_a_call_that_died_is_taken_up_again_once_it_cannot_be_on_its_way_any_more(
+    project: Project, live: Callable[..., Batch]
+) -> None:
+    live(HAS)
+    decision = _decided(project, _ours(market_worker()), WorkerAction.GRANT, Pool.TRAINED)
+    calls = WorkerCall.objects.filter(decision=decision)
+    calls.update(state=CallState.INTENT, attempt_at=timezone.now())
+    assert not settle(decision=decision, marketplace=marketplace())
+    calls.update(attempt_at=timezone.now() - 2 * ONE_CALL)
+    assert settle(decision=decision, marketplace=marketplace())
+    assert _held_there(Pool.TRAINED) == {decision.worker.worker_id}

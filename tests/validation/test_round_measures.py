@@ -1,0 +1,152 @@
+"""Agreement, outcome, places and the scores' chart, as plain data."""
+
+import math
+
+import pytest
+from sklearn.metrics import cohen_kappa_score
+
+from hits.domain.observation import ExamScore
+from validation.domain.agreement import cohen
+from validation.domain.outcome import (
+    LONGEST,
+    PassRule,
+    Remark,
+    Score,
+    counts_as_reasonable,
+    needs_remark,
+    passes,
+    reason,
+)
+from validation.domain.places import spread
+from validation.domain.scores import score_chart
+
+
+def pairs(both: int, first: int, second: int, neither: int) -> list[tuple[bool, bool]]:
+    """A two by two table as pairs: both yes, only the first, only the second, neither."""
+    return (
+        [(True, True)] * both
+        + [(True, False)] * first
+        + [(False, True)] * second
+        + [(False, False)] * neither
+    )
+
+
+def test_kappa_by_hand() -> None:
+    # 35 of 50 alike; by chance 0.5 · 0.6 + 0.5 · 0.4 = 0.5; kappa = (0.7 − 0.5) / 0.5.
+    found = cohen(pairs(20, 5, 10, 15))
+    assert (found.same, found.of, found.percent) == (35, 50, 70.0)
+    assert found.kappa == pytest.approx(0.4)
+    # Fleiss, Cohen and Everitt 1969, (13), term by term with 1 − kappa = 0.6:
+    # alike: 0.4 (1 − 1.1 · 0.6)² + 0.3 (1 − 0.9 · 0.6)² = 0.04624 + 0.06348 = 0.10972
+    # apart: 0.36 (0.1 (0.6 + 0.5)² + 0.2 (0.4 + 0.5)²) = 0.36 (0.121 + 0.162) = 0.10188
+    # less:  (0.4 − 0.5 · 0.6)² = 0.01; error = sqrt(0.2016 / 50) / 0.5
+    error = math.sqrt(0.2016 / 50) / 0.5
+    assert found.low == pytest.approx(0.4 - 1.959964 * error)
+    assert found.high == pytest.approx(0.4 + 1.959964 * error)
+
+
+@pytest.mark.parametrize(
+    "table", [(20, 5, 10, 15), (45, 15, 25, 15), (1, 0, 1, 9), (0, 7, 9, 0), (3, 0, 0, 4), (100, 3, 5, 2)]
+)
+def test_kappa_is_scikit_learns(table: tuple[int, int, int, int]) -> None:
+    rows = pairs(*table)
+    found = cohen(rows)
+    assert found.kappa == pytest.approx(cohen_kappa_score([a for a, _ in rows], [b for _, b in rows]))
+    assert found.low is not None
+    assert found.high is not None
+    assert -1 <= found.low <= found.kappa <= found.high <= 1
+
+
+def test_agreement_where_it_is_undefined() -> None:
+    assert cohen([]).percent is None
+    one_word = cohen(pairs(6, 0, 0, 0))
+    assert (one_word.percent, one_word.kappa, one_word.low) == (100.0, None, None)
+
+
+@pytest.mark.parametrize(
+    ("grades", "counts"),
+    [
+        ([], False),
+        ([True], True),
+        ([False], False),
+        ([True, True], True),
+        ([True, False], False),
+        ([True, True, False], True),
+        ([True, False, False], False),
+    ],
+)
+def test_a_pair_needs_more_than_half_of_its_graders(grades: list[bool], counts: bool) -> None:
+    assert counts_as_reasonable(grades) is counts
+
+
+def score(reasonable: int, right: int = 0, asked: int = 0) -> Score:
+    return Score(reasonable, 9, 9, ExamScore(right, asked))
+
+
+@pytest.mark.parametrize(
+    ("reasonable", "right", "passed"), [(8, 3, True), (9, 5, True), (7, 5, False), (8, 2, False)]
+)
+def test_the_border_of_the_pass_rule(reasonable: int, right: int, passed: bool) -> None:
+    assert passes(score(reasonable, right, 5), PassRule(8, 3)) is passed
+
+
+def test_who_fails_by_the_exam_alone_needs_no_remark() -> None:
+    rule = PassRule(8, 3)
+    assert not needs_remark(score(9, 0, 5), rule, [])
+    assert needs_remark(score(7, 5, 5), rule, [])
+    assert not needs_remark(score(7, 5, 5), rule, [Remark(1, 1, "Too vague.")])
+
+
+def test_a_reason_always_fits() -> None:
+    remarks = [Remark(n // 3 + 1, n % 3 + 1, "x" * 300) for n in range(9)]
+    text = reason(score(0, 1, 5), PassRule(8, 3), remarks)
+    assert len(text) <= LONGEST
+    assert "0 of 9 pairs" in text
+    assert "1 of 5 questions" in text
+    assert text.endswith("more remarks left out.)")
+    whole = reason(score(7), PassRule(), remarks[:2])
+    assert "Photo 1, pair 2: " + "x" * 300 in whole
+
+
+@pytest.mark.parametrize(
+    ("places", "over", "hits", "each"),
+    [
+        (400, 10, 50, 8),
+        (297, 5, 33, 9),
+        (12, 2, 2, 6),
+        (1, 1, 1, 1),
+        (9, 1, 1, 9),
+        (10, 1, 2, 5),
+        (3, 3, 3, 1),
+    ],
+)
+def test_places_over_hits(places: int, over: int, hits: int, each: int) -> None:
+    found = spread(places, over=over)
+    assert (found.hits, found.each) == (hits, each)
+
+
+@pytest.mark.parametrize("places", range(1, 200))
+def test_no_place_is_missing_and_few_are_left_over(places: int) -> None:
+    for over in range(1, min(places, 7) + 1):
+        found = spread(places, over=over)
+        assert places <= found.places < places + 9
+        assert found.each <= 9
+        assert found.hits >= over
+
+
+@pytest.mark.parametrize(("places", "over"), [(0, 1), (3, 0), (2, 3)])
+def test_places_that_cannot_be_spread(places: int, over: int) -> None:
+    with pytest.raises(ValueError, match="place"):
+        spread(places, over=over)
+
+
+def test_the_chart_stands_on_zero_and_marks_the_line() -> None:
+    chart = score_chart([0, 0, 0, 1, 0, 0, 2, 5, 4, 8], needed=8)
+    assert chart is not None
+    assert [bar.count for bar in chart.bars if bar.passes] == [4, 8]
+    heights = {bar.score: float(bar.height) for bar in chart.bars}
+    assert heights[9] == pytest.approx(2 * heights[8], abs=0.2)
+    assert heights[0] == 0
+    assert float(chart.bars[7].x) < float(chart.line_x) <= float(chart.bars[8].x)
+    assert "12 of 20 reach 8" in chart.summary
+    assert score_chart([0] * 10, needed=8) is None

@@ -1,0 +1,88 @@
+"""What rules find: plain data in, findings out; exactly at the limit, with too little, over the newest alone."""
+
+import pytest
+
+from validation.domain.rules import Rule, evaluate, is_news, sentence
+from validation.domain.standing import Measure
+
+
+def rule(
+    measure: Measure = Measure.ACCEPTABLE_SHARE, below: int = 80, window: int = 50, at_least: int = 20
+) -> Rule:
+    return Rule(measure, below, window, at_least)
+
+
+def votes(good: int, bad: int, undecided: int = 0) -> list[bool | None]:
+    return [False] * bad + [None] * undecided + [True] * good
+
+
+def test_exactly_at_the_limit_is_not_under_it() -> None:
+    found = evaluate(rule(), {1: votes(40, 10), 2: votes(39, 11)})
+    assert [finding.worker for finding in found.findings] == [2]
+    figures = found.findings[0].figures
+    assert (figures["count"], figures["n"], figures["items"], figures["value"]) == (39, 50, 50, 78.0)
+
+
+def test_fewer_than_at_least_say_nothing() -> None:
+    found = evaluate(rule(), {1: votes(0, 19), 2: votes(0, 20)})
+    assert [finding.worker for finding in found.findings] == [2]
+    assert (found.measured, found.workers) == (1, 2)
+
+
+def test_only_the_newest_of_the_window_count() -> None:
+    improved, declined = votes(0, 50) + votes(50, 0), votes(50, 0) + votes(0, 50)
+    found = evaluate(rule(), {1: improved, 2: declined})
+    assert [(f.worker, f.figures["n"], f.figures["items"]) for f in found.findings] == [(2, 50, 100)]
+
+
+def test_a_window_longer_than_the_history_takes_what_there_is() -> None:
+    (finding,) = evaluate(rule(window=500), {1: votes(15, 10)}).findings
+    assert (finding.figures["n"], finding.figures["value"]) == (25, 60.0)
+
+
+def test_the_undecided_stay_in_the_whole() -> None:
+    assert not evaluate(rule(), {1: votes(16, 4)}).findings
+    (finding,) = evaluate(rule(), {1: votes(16, 4, undecided=1)}).findings
+    assert (finding.figures["count"], finding.figures["n"]) == (16, 21)
+
+
+def test_pay_is_found_over_its_limit_by_the_median() -> None:
+    fast = rule(Measure.CENTS_PER_HOUR, below=4000, window=5, at_least=3)
+    series = {1: [1000, 4000, 9000], 2: [1000, 4001, 9000], 3: [9000, 9000]}
+    assert [finding.worker for finding in evaluate(fast, series).findings] == [2]
+    even = rule(Measure.CENTS_PER_HOUR, below=4000, window=4, at_least=4)
+    (finding,) = evaluate(even, {1: [0, 4000, 4001, 9000]}).findings
+    assert finding.figures["value"] == 4000.5
+
+
+def test_nobody_has_nothing() -> None:
+    found = evaluate(rule(), {1: []})
+    assert (found.findings, found.measured, found.workers) == ([], 0, 0)
+
+
+def test_the_same_finding_is_news_again_once_items_came_in() -> None:
+    (finding,) = evaluate(rule(), {1: votes(10, 10)}).findings
+    assert is_news(finding.figures, [])
+    assert not is_news(finding.figures, [finding.figures])
+    (later,) = evaluate(rule(), {1: [*votes(10, 10), False]}).findings
+    assert is_news(later.figures, [finding.figures])
+    assert not is_news(finding.figures, [finding.figures, later.figures])
+
+
+@pytest.mark.parametrize(
+    ("measure", "values", "words"),
+    [
+        (Measure.ACCEPTABLE_SHARE, votes(39, 11), "most judges found 39 reasonable (78%)"),
+        (Measure.BOXES_SHARE, votes(1, 2), "most judges found the boxes of 1 appropriate (33.3%)"),
+        (Measure.APPROVED_SHARE, votes(799, 201), "799 were approved (79.9%)"),
+        (Measure.CENTS_PER_HOUR, [8123] * 3, "comes to $81.23 an hour of active time, over $0.80"),
+    ],
+)
+def test_a_worker_reads_the_figures(measure: Measure, values: list[bool | int | None], words: str) -> None:
+    (finding,) = evaluate(rule(measure, window=1000, at_least=1), {1: values}).findings
+    assert words in sentence(finding.figures)
+
+
+def test_a_share_is_never_rounded_up_to_the_limit() -> None:
+    (finding,) = evaluate(rule(window=10_000), {1: votes(7999, 2001)}).findings
+    assert "(79.9%). This project asks for at least 80%." in sentence(finding.figures)

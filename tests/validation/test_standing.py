@@ -1,0 +1,267 @@
+"""Changes of standing, end to end with the marketplace in process: what they open, close, take and give back."""
+
+import uuid
+from collections.abc import Callable
+
+import pytest
+from django.contrib.auth.models import User
+
+from hits.domain.pool import Pool
+from hits.domain.qualifications import Comparator
+from hits.domain.states import AssignmentStatus, Verdict, WorkerAction
+from hits.marketplace.errors import Refused as MarketRefused
+from hits.marketplace.models import Worker as MarketWorker
+from hits.models import Assignment, Batch, Hit, Image, Project, Worker, WorkerCall, WorkerDecision
+from hits.models.base import AppendOnlyError
+from hits.mturk.boto import marketplace
+from hits.mturk.port import Failure, MarketplaceError
+from hits.selectors.eligibility import holders, why_not
+from hits.services import review, submit
+from hits.services.errors import Conflict, Refused
+from hits.services.launch import Access, Condition, Terms
+from hits.services.qualifications import decide_about, settle_outstanding
+from hits.services.submit import NotEligible
+from tests.support.answers import observations
+from tests.support.loop import approve, collected, page_key, published
+from tests.support.market import accept, fund, hand_over, market_worker, work
+from validation.domain.standing import Standing
+from validation.models import StandingChange
+from validation.selectors.standing import standing_of, standings
+from validation.services.standing import carry_out, change_standing
+
+pytestmark = pytest.mark.django_db(transaction=True)
+WHY = "Your last ten boxes cover the whole photo."
+
+
+@pytest.fixture
+def batch(project: Project, make_image: Callable[..., Image]) -> Batch:
+    fund()
+    return published(project, [make_image(seed) for seed in range(3)], terms=Terms(assignments_per_hit=3))
+
+
+@pytest.fixture
+def wilma() -> MarketWorker:
+    return market_worker()
+
+
+@pytest.fixture
+def worker(wilma: MarketWorker) -> Worker:
+    return Worker.objects.create(environment="local", worker_id=wilma.worker_id)
+
+
+def hits_of(batch: Batch) -> list[Hit]:
+    return list(Hit.objects.filter(unit__batch=batch).order_by("pk"))
+
+
+def put(
+    project: Project, worker: Worker, standing: Standing, by: User | None, reason: str = WHY
+) -> StandingChange:
+    change = change_standing(project=project, worker=worker, standing=standing, reason=reason, by=by)
+    assert carry_out(project=project, worker=worker, marketplace=marketplace()) == []
+    return change
+
+
+def hold(project: Project, worker: Worker, *pools: Pool) -> None:
+    for pool in pools:
+        decide_about(
+            project=project,
+            worker=worker,
+            action=WorkerAction.GRANT,
+            pool=pool,
+            reason="Nine of nine.",
+            by=None,
+        )
+    settle_outstanding(marketplace=marketplace())
+
+
+def held_there(project: Project, pool: Pool) -> set[str]:
+    port = marketplace()
+    type_id = port.find_qualification_type(f"{project.slug}: {pool.value}")
+    return {worker_id for worker_id, _ in port.holders(type_id)} if type_id else set()
+
+
+def test_a_pause_shuts_both_doors_within_one_sync_and_work_in_hand_is_paid(
+    project: Project, batch: Batch, wilma: MarketWorker, worker: Worker, researcher: User
+) -> None:
+    first, second, third = hits_of(batch)
+    task = accept(first, wilma)
+    key = page_key(first, task.slot.assignment_id, wilma.worker_id)
+    submit.agree(key=key, version=1, country="US")
+    change_standing(project=project, worker=worker, standing=Standing.PAUSED, reason=WHY, by=researcher)
+    # Before anything is settled our own pages refuse what is new already.
+    with pytest.raises(NotEligible, match="cover the whole photo"):
+        submit.open_attempt(page_key(second, "ASECOND", wilma.worker_id))
+    settle_outstanding(marketplace=marketplace())
+    with pytest.raises(MarketRefused):
+        accept(third, wilma)
+    stored, _ = submit.store_submission(
+        key=key, client_uuid=uuid.uuid4(), answer=observations(), active_seconds=60.0
+    )
+    hand_over(task, stored)
+    (assignment,) = collected(batch)
+    approve(assignment)
+    assignment.refresh_from_db()
+    assert assignment.status == AssignmentStatus.APPROVED
+    place = standing_of(worker, project)
+    assert (place.standing, place.reason, place.by) == (Standing.PAUSED, WHY, "rosa")
+
+
+def test_reinstating_opens_the_tasks_again(
+    project: Project, batch: Batch, wilma: MarketWorker, worker: Worker, researcher: User
+) -> None:
+    put(project, worker, Standing.PAUSED, researcher)
+    assert held_there(project, Pool.EXCLUDED) == {wilma.worker_id}
+    put(project, worker, Standing.ACTIVE, researcher, "We talked it over.")
+    assert held_there(project, Pool.EXCLUDED) == set()
+    assert why_not(worker, batch) == []
+    work(hits_of(batch)[0], wilma)
+    collected(batch)
+    place = standing_of(worker, project)
+    assert (place.standing, place.reason) == (Standing.ACTIVE, "Handed in a first task of the dataset.")
+
+
+def test_dequalifying_takes_what_is_held_with_the_reason_and_reinstating_gives_it_back(
+    project: Project, batch: Batch, wilma: MarketWorker, worker: Worker, researcher: User
+) -> None:
+    hold(project, worker, Pool.QUALIFIED, Pool.TRAINED)
+    put(project, worker, Standing.TRAINED, researcher, "Ready.")
+    put(project, worker, Standing.DEQUALIFIED, researcher)
+    assert holders(project, Pool.EXCLUDED) == {worker.pk}
+    for pool in (Pool.QUALIFIED, Pool.TRAINED):
+        assert holders(project, pool) == set()
+        assert held_there(project, pool) == set()
+    taken = WorkerDecision.objects.filter(worker=worker, action=WorkerAction.REVOKE)
+    assert {row.reason for row in taken} == {WHY}
+    put(project, worker, Standing.TRAINED, researcher, "Talked it over.")
+    assert held_there(project, Pool.TRAINED) == held_there(project, Pool.QUALIFIED) == {wilma.worker_id}
+    assert held_there(project, Pool.EXCLUDED) == set()
+
+
+def test_dequalifying_takes_nothing_that_was_never_held_and_gives_none_of_it_back(
+    project: Project, batch: Batch, worker: Worker, researcher: User
+) -> None:
+    hold(project, worker, Pool.QUALIFIED)
+    put(project, worker, Standing.DEQUALIFIED, researcher)
+    assert not WorkerDecision.objects.filter(qualification__slug=Pool.TRAINED).exists()
+    put(project, worker, Standing.TRAINED, researcher, "Talked it over.")
+    assert holders(project, Pool.QUALIFIED) == {worker.pk}
+    assert holders(project, Pool.TRAINED) == set()
+
+
+def test_an_admin_alone_blocks_and_lifts_the_block(
+    project: Project, batch: Batch, wilma: MarketWorker, worker: Worker, researcher: User, admin: User
+) -> None:
+    for nobody in (researcher, None):
+        with pytest.raises(Refused, match="Only an admin"):
+            put(project, worker, Standing.BLOCKED, nobody)
+    assert not StandingChange.objects.exists()
+    assert not WorkerDecision.objects.exists()
+    put(project, worker, Standing.BLOCKED, admin)
+    assert [block.worker_id for block in marketplace().list_blocks()] == [wilma.worker_id]
+    with pytest.raises(MarketRefused):
+        accept(hits_of(batch)[0], wilma)
+    for back in (Standing.ACTIVE, Standing.PAUSED):
+        with pytest.raises(Refused, match="Only an admin"):
+            put(project, worker, back, researcher, "Back.")
+    put(project, worker, Standing.PAUSED, admin, "A pause is enough.")
+    assert list(marketplace().list_blocks()) == []
+    assert held_there(project, Pool.EXCLUDED) == {wilma.worker_id}
+
+
+def test_a_reason_is_required_and_some_standings_are_nobodys_to_decide(
+    project: Project, worker: Worker, researcher: User
+) -> None:
+    with pytest.raises(Refused, match="the worker reads it"):
+        put(project, worker, Standing.PAUSED, researcher, "  ")
+    with pytest.raises(Refused, match="1000 or fewer"):
+        put(project, worker, Standing.PAUSED, researcher, "a" * 1001)
+    for derived in (Standing.NONE, Standing.APPLIED):
+        with pytest.raises(Refused, match="nobody decides it"):
+            put(project, worker, derived, researcher)
+    assert not WorkerDecision.objects.exists()
+
+
+def test_repeating_a_lost_request_writes_nothing_twice(
+    project: Project, worker: Worker, researcher: User, admin: User
+) -> None:
+    first = put(project, worker, Standing.PAUSED, researcher)
+    assert put(project, worker, Standing.PAUSED, admin).pk == first.pk
+    with pytest.raises(Conflict, match="is paused already"):
+        put(project, worker, Standing.PAUSED, admin, "Another reason.")
+    assert WorkerDecision.objects.count() == WorkerCall.objects.count() == 1
+
+
+def test_changes_are_never_changed(project: Project, worker: Worker, researcher: User) -> None:
+    change = put(project, worker, Standing.PAUSED, researcher)
+    change.reason = "Kinder words."
+    with pytest.raises(AppendOnlyError):
+        change.save()
+    with pytest.raises(AppendOnlyError):
+        change.delete()
+    with pytest.raises(AppendOnlyError):
+        StandingChange.objects.update(reason="")
+
+
+def test_what_came_in_says_where_a_worker_stands_until_somebody_decides(
+    project: Project, batch: Batch, wilma: MarketWorker, worker: Worker, researcher: User
+) -> None:
+    assert standing_of(worker, project).standing is Standing.NONE
+    work(hits_of(batch)[0], wilma)
+    assert standing_of(worker, project).standing is Standing.NONE  # not confirmed by the marketplace yet
+    (assignment,) = collected(batch)
+    place = standing_of(worker, project)
+    assert (place.standing, place.since) == (Standing.ACTIVE, assignment.submitted_at)
+    put(project, worker, Standing.DEQUALIFIED, researcher)
+    assert standings(project)[worker.pk].standing is Standing.DEQUALIFIED
+    put(project, worker, Standing.TRAINED, researcher, "Talked it over.")
+    place = standing_of(worker, project)
+    assert (place.standing, place.reason, place.by) == (Standing.ACTIVE, "Talked it over.", "rosa")
+
+
+def test_rejected_work_shuts_nobody_out(
+    project: Project, batch: Batch, wilma: MarketWorker, worker: Worker
+) -> None:
+    work(hits_of(batch)[0], wilma)
+    (assignment,) = collected(batch)
+    decision = review.decide(assignment=assignment, verdict=Verdict.REJECT, by=None, feedback="No box fits.")
+    review.settle(decision=decision, marketplace=marketplace())
+    assert standing_of(worker, project).standing is Standing.ACTIVE
+    assert Assignment.objects.get().status == AssignmentStatus.REJECTED
+
+
+def test_a_pause_in_one_project_is_none_in_another(
+    project: Project, rehearsal: Project, worker: Worker, researcher: User
+) -> None:
+    put(project, worker, Standing.PAUSED, researcher)
+    assert standing_of(worker, rehearsal).standing is Standing.NONE
+
+
+def test_what_the_marketplace_refuses_is_said_and_stays_outstanding(
+    project: Project, worker: Worker, researcher: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    port = marketplace()
+
+    def down(*args: object) -> None:
+        raise MarketplaceError(Failure.UNREACHABLE, "no answer")
+
+    change_standing(project=project, worker=worker, standing=Standing.PAUSED, reason=WHY, by=researcher)
+    with monkeypatch.context() as patch:
+        patch.setattr(port, "grant", down)
+        (said,) = carry_out(project=project, worker=worker, marketplace=port)
+    assert "no answer" in said
+    assert carry_out(project=project, worker=worker, marketplace=port) == []
+    assert held_there(project, Pool.EXCLUDED) == {worker.worker_id}
+
+
+def test_the_trained_alone_find_the_pools_tasks(
+    project: Project, make_image: Callable[..., Image], wilma: MarketWorker, worker: Worker, researcher: User
+) -> None:
+    fund()
+    access = Access(conditions=(Condition(Pool.TRAINED, Comparator.EXISTS),))
+    closed = published(project, [make_image(9)], terms=Terms(access=access))
+    hold(project, worker, Pool.TRAINED)
+    assert why_not(worker, closed) == []
+    put(project, worker, Standing.DEQUALIFIED, researcher)
+    reasons = " ".join(why_not(worker, closed))
+    assert "was taken back on" in reasons
+    assert reasons.count(WHY) == 2  # why no new tasks, and why the qualification is gone

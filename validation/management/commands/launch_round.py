@@ -1,0 +1,125 @@
+"""``manage.py launch_round qualification|training --project P …``."""
+
+import json
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from hits.management.base import DeerstalkerCommand, bad_input
+from hits.management.publishing import emit_published, publish_now
+from hits.management.rows import project_called
+from hits.models import Batch, Project
+from hits.selectors.images import usable
+from hits.services.launch import Terms
+from validation.domain.outcome import PassRule
+from validation.services.rounds import (
+    Admission,
+    Question,
+    in_sets,
+    launch_qualification_round,
+    launch_training_round,
+)
+
+_FIELDS = {"text", "choices", "right"}
+
+
+class Command(DeerstalkerCommand):
+    """Launch a qualification or a training round, and publish it before returning."""
+
+    help = "Launch a round in which workers qualify, or train, and publish its HITs."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Declare the flags."""
+        super().add_arguments(parser)
+        parser.add_argument("round", choices=["qualification", "training"])
+        parser.add_argument("--project", required=True)
+        parser.add_argument("--places", type=int, required=True, help="for how many applicants or trainees")
+        parser.add_argument(
+            "--images", default="", help="image numbers by comma; else the oldest usable ones"
+        )
+        parser.add_argument(
+            "--sets", type=int, default=1, help="qualification: how many sets of three images"
+        )
+        parser.add_argument("--limit", type=int, default=10, help="training: at most this many images")
+        parser.add_argument("--needed", type=int, default=PassRule().needed, help="reasonable pairs of 9")
+        parser.add_argument("--exam", type=Path, help="JSON file: [{text, choices, right (from 1)}, …]")
+        parser.add_argument("--exam-needed", type=int, default=0)
+        parser.add_argument("--graders", type=int, default=1, help="1 or 2 people for each pair")
+        parser.add_argument("--countries", default="", help="such as US,CA,GB,AU; none means everywhere")
+        parser.add_argument("--reward-cents", type=int)
+        parser.add_argument(
+            "--confirm-cents", type=int, help="the most it can cost; needed on a live marketplace"
+        )
+        parser.add_argument("--name", default="")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Launch and publish."""
+        project = project_called(options["project"])
+        terms = Terms(reward_cents=options["reward_cents"], confirmed_cents=options["confirm_cents"])
+        countries = options["countries"].upper().replace(",", " ").split()
+        if options["round"] == "qualification":
+            batch = _qualification(project, terms, countries, options)
+        else:
+            batch = _training(project, terms, countries, options)
+        emit_published(self, options, publish_now(batch))
+
+
+def _qualification(project: Project, terms: Terms, countries: list[str], options: dict[str, Any]) -> Batch:
+    ids = _numbers(options["images"])
+    if len(ids) % 3:
+        raise bad_input(f"--images: sets are of three images, and there are {len(ids)}")
+    sets = [ids[n : n + 3] for n in range(0, len(ids), 3)] or in_sets(usable(project), options["sets"])
+    rule = PassRule(options["needed"], options["exam_needed"], options["graders"])
+    questions = _questions(options["exam"]) if options["exam"] else []
+    found, _ = launch_qualification_round(
+        project=project,
+        image_sets=sets,
+        applicants=options["places"],
+        by=None,
+        name=options["name"],
+        admission=Admission(rule, questions, countries),
+        terms=terms,
+    )
+    batch: Batch = found.batch
+    return batch
+
+
+def _training(project: Project, terms: Terms, countries: list[str], options: dict[str, Any]) -> Batch:
+    most = min(options["limit"], options["places"])
+    ids = _numbers(options["images"]) or [image.pk for image in usable(project)[: max(0, most)]]
+    return launch_training_round(
+        project=project,
+        images=ids,
+        places=options["places"],
+        by=None,
+        name=options["name"],
+        countries=countries,
+        terms=terms,
+    )[0]
+
+
+def _numbers(text: str) -> list[int]:
+    try:
+        return [int(part) for part in text.replace(",", " ").split()]
+    except ValueError as error:
+        raise bad_input(f"--images {text}: give numbers by comma, such as 4,8,15") from error
+
+
+def _questions(path: Path) -> list[Question]:
+    try:
+        rows = json.loads(path.read_text("utf-8"))
+    except (OSError, UnicodeDecodeError, ValueError) as error:
+        raise bad_input(f"--exam {path}: {error}") from error
+    if not isinstance(rows, list):
+        raise bad_input(f"--exam {path}: give a list of questions")
+    return [_question(path, number, row) for number, row in enumerate(rows, start=1)]
+
+
+def _question(path: Path, number: int, row: Any) -> Question:
+    where = f"--exam {path}: question {number}"
+    if not isinstance(row, dict) or set(row) != _FIELDS or not isinstance(row["choices"], list):
+        raise bad_input(f"{where}: give text, choices (a list) and right (a number from 1)")
+    choices = tuple(str(choice) for choice in row["choices"])
+    if type(row["right"]) is not int or not 1 <= row["right"] <= len(choices):
+        raise bad_input(f"{where}: right is {row['right']!r}; use 1 to {len(choices)}")
+    return Question(str(row["text"]), choices, row["right"] - 1)

@@ -1,0 +1,287 @@
+"""Qualification and training rounds: who applied, how far grading is, what it came to."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.contrib.auth.models import AbstractBaseUser
+from django.db.models import Count
+
+from hits import registry
+from hits.domain.observation import GradedPair
+from hits.domain.pay import cents_per_hour
+from hits.domain.states import AssignmentStatus, Match, Purpose
+from hits.models import Assignment, Batch, Project, Unit
+from validation.domain.agreement import Agreement, cohen
+from validation.domain.outcome import PassRule, Remark, Score, counts_as_reasonable, needs_remark, passes
+from validation.models import Grade, GradingOutcome, QualificationRound
+from validation.selectors.grading import Grades, Key, blind, confirmed, graded_pairs, grades_of, latest
+
+QUALIFICATION = "sherlock_qualification"
+TRAINING = "sherlock_training"
+
+
+@dataclass(frozen=True, slots=True)
+class Applicant:
+    """One confirmed qualification submission. ``split`` are (photo, pair) that graders judge differently.
+
+    ``state``: waiting (for grades), unexplained (would fail, and no grader has said why), ready (to be answered),
+    passed, declined, rejected.
+    """
+
+    assignment: Assignment
+    score: Score
+    remarks: Sequence[Remark]
+    split: Sequence[tuple[int, GradedPair]]
+    state: str
+    outcome: GradingOutcome | None
+    rate_cents: int | None
+
+    @property
+    def passes(self) -> bool:
+        """Tell whether an answered submission passed."""
+        return self.outcome is not None and self.outcome.passed
+
+    @property
+    def first(self) -> Key:
+        """Where the desk begins with this submission: its first pair."""
+        assert self.assignment.submission is not None
+        return Key(self.assignment.submission.pk, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Disagreement:
+    """A pair that its graders judge differently, with its place on the desk.
+
+    Who said what stands here only for somebody who has graded the pair: a third person decides blind, too.
+    """
+
+    key: Key
+    worker: str
+    photo: int
+    pair: GradedPair
+    reasonable: Sequence[str]
+    not_reasonable: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """A round with everything that its page shows; ``graded_by`` is how many people graded."""
+
+    row: QualificationRound
+    rule: PassRule
+    applicants: Sequence[Applicant]
+    agreement: Agreement
+    disagreements: Sequence[Disagreement]
+    graded_by: int
+    graded_pairs: int
+    pairs: int
+
+    def of(self, *states: str) -> list[Applicant]:
+        """Return the applicants in these states."""
+        return [applicant for applicant in self.applicants if applicant.state in states]
+
+    @property
+    def borderline(self) -> int:
+        """How many to be answered would pass if what graders judge differently counted as reasonable."""
+        return sum(
+            a.score.reasonable < self.rule.needed <= a.score.reasonable + len(a.split)
+            and a.score.exam.right >= self.rule.exam_needed
+            for a in self.of("ready", "unexplained")
+        )
+
+    @property
+    def scores(self) -> list[int]:
+        """How many completely graded submissions have each number of reasonable pairs, from 0."""
+        found = Counter(
+            a.score.reasonable for a in self.applicants if a.score.complete and a.state != "rejected"
+        )
+        most = max([*found, *(a.score.pairs for a in self.applicants), self.rule.needed])
+        return [found[score] for score in range(most + 1)]
+
+
+@dataclass(frozen=True, slots=True)
+class RoundLine:
+    """A round in the list: applicants who handed in, who were answered, and who passed."""
+
+    row: QualificationRound
+    places: int
+    came_in: int
+    answered: int
+    passed: int
+
+    @property
+    def declined(self) -> int:
+        """Answered and not passed."""
+        return self.answered - self.passed
+
+    @property
+    def to_answer(self) -> int:
+        """Handed in and not answered."""
+        return self.came_in - self.answered
+
+
+def qualifying_kinds() -> list[str]:
+    """Return the names of the kinds whose answers are graded."""
+    return [name for name in registry.names() if registry.get(name).purpose is Purpose.QUALIFYING]
+
+
+def rule_of(row: QualificationRound) -> PassRule:
+    """Return a round's pass rule."""
+    return PassRule(row.needed, row.exam_needed, row.graders)
+
+
+def round_numbered(project: Project, pk: int) -> QualificationRound | None:
+    """Return a round of the project with its batch, or ``None``."""
+    rows = QualificationRound.objects.select_related("batch__project")
+    return rows.filter(pk=pk, batch__project=project).first()
+
+
+def applicants_of(row: QualificationRound, grades: Grades) -> list[Applicant]:
+    """Return who applied, oldest first; one query beside the grades that ``grades_of`` returned."""
+    rule = rule_of(row)
+    return [
+        _applicant(found, row.batch, rule, grades.get(found.submission.pk, {}))
+        for found in confirmed(row)
+        if found.submission is not None
+    ]
+
+
+def round_page(row: QualificationRound, viewer: AbstractBaseUser) -> Round:
+    """Return everything about a round as ``viewer`` may see it; two queries however many applied."""
+    grades = grades_of(row)
+    applicants = applicants_of(row, grades)
+    standing = {a.first.submission for a in applicants if a.state != "rejected"}
+    given = [rows for pk, items in grades.items() if pk in standing for rows in items.values()]
+    return Round(
+        row=row,
+        rule=rule_of(row),
+        applicants=applicants,
+        agreement=cohen([both for rows in given if (both := blind(rows)) is not None]),
+        disagreements=_disagreements(applicants, grades, viewer),
+        graded_by=len({grade.grader_id for rows in given for grade in rows}),
+        graded_pairs=sum(a.score.graded for a in applicants if a.state != "rejected"),
+        pairs=sum(a.score.pairs for a in applicants if a.state != "rejected"),
+    )
+
+
+def round_lines(project: Project) -> list[RoundLine]:
+    """Return the project's qualification rounds, newest first, with their counts; three queries."""
+    rows = list(
+        QualificationRound.objects.filter(batch__project=project).select_related("batch").order_by("-pk")
+    )
+    launched = Unit.objects.filter(batch__qualification_round__in=rows).order_by()
+    units = dict(launched.values_list("batch").annotate(Count("id")))
+    counts: dict[int, Counter[str]] = defaultdict(Counter)
+    came_in = Assignment.objects.filter(hit__unit__batch__qualification_round__in=rows, match=Match.MATCHED)
+    came_in = came_in.exclude(status=AssignmentStatus.REJECTED)
+    for batch, passed in came_in.order_by().values_list("hit__unit__batch", "submission__outcome__passed"):
+        counts[batch] += Counter(came_in=1, answered=passed is not None, passed=bool(passed))
+    return [
+        RoundLine(
+            row,
+            units.get(row.batch_id, 0) * row.batch.assignments_per_hit,
+            counts[row.batch_id]["came_in"],
+            counts[row.batch_id]["answered"],
+            counts[row.batch_id]["passed"],
+        )
+        for row in rows
+    ]
+
+
+def would_pass(applicant: Applicant, rule: PassRule) -> bool:
+    """Tell whether a completely graded applicant would be told that they passed."""
+    return passes(applicant.score, rule)
+
+
+def unanswered_in(project: Project) -> int:
+    """Return how many applicants of a project wait for their answer."""
+    rows = Assignment.objects.filter(hit__unit__batch__project=project, match=Match.MATCHED)
+    rows = rows.filter(hit__unit__batch__qualification_round__isnull=False, submission__outcome=None)
+    return rows.exclude(status=AssignmentStatus.REJECTED).count()
+
+
+def training_batches(project: Project) -> list[Batch]:
+    """Return the project's training rounds, newest first."""
+    return list(Batch.objects.filter(project=project, kind=TRAINING))
+
+
+def oldest_waiting(applicants: Iterable[Applicant]) -> datetime | None:
+    """Return since when the first applicant waits for an answer, or ``None``."""
+    waiting = (
+        a.assignment.submitted_at for a in applicants if a.state in {"waiting", "unexplained", "ready"}
+    )
+    return min(waiting, default=None)
+
+
+def _applicant(
+    row: Assignment, batch: Batch, rule: PassRule, grades: Mapping[int, Sequence[Grade]]
+) -> Applicant:
+    submission = row.submission
+    assert submission is not None
+    pairs = graded_pairs(row, batch.kind)
+    said = {pair.item: latest(grades.get(pair.item, ())) for pair in pairs}
+    words = {item: [one.reasonable for one in given.values()] for item, given in said.items()}
+    score = Score(
+        reasonable=sum(counts_as_reasonable(given) for given in words.values()),
+        graded=sum(len(given) >= rule.graders for given in words.values()),
+        pairs=len(pairs),
+        exam=registry.get(batch.kind).exam_score(row.hit.unit.payload, submission.answer),
+    )
+    remarks = [
+        Remark(_photo(pairs, pair), pair.number, text)
+        for pair in pairs
+        if not counts_as_reasonable(words[pair.item])
+        for text in dict.fromkeys(
+            one.note for one in said[pair.item].values() if one.note and not one.reasonable
+        )
+    ]
+    outcome = getattr(submission, "outcome", None)
+    return Applicant(
+        assignment=row,
+        score=score,
+        remarks=remarks,
+        split=[(_photo(pairs, pair), pair) for pair in pairs if len(set(words[pair.item])) > 1],
+        state=_state(row, outcome, score, needs_remark(score, rule, remarks)),
+        outcome=outcome,
+        rate_cents=cents_per_hour(batch.reward_cents, submission.active_seconds),
+    )
+
+
+def _state(row: Assignment, outcome: GradingOutcome | None, score: Score, silent: bool) -> str:
+    if outcome is not None:
+        return "passed" if outcome.passed else "declined"
+    if row.status == AssignmentStatus.REJECTED:
+        return "rejected"
+    if not score.complete:
+        return "waiting"
+    return "unexplained" if silent else "ready"
+
+
+def _photo(pairs: Sequence[GradedPair], pair: GradedPair) -> int:
+    return list(dict.fromkeys(other.image for other in pairs)).index(pair.image) + 1
+
+
+def _disagreements(
+    applicants: Iterable[Applicant], grades: Grades, viewer: AbstractBaseUser
+) -> list[Disagreement]:
+    found = []
+    for applicant in applicants:
+        if applicant.outcome is not None or applicant.state == "rejected":
+            continue
+        pk = applicant.first.submission
+        for photo, pair in applicant.split:
+            said = latest(grades[pk][pair.item])
+            shown = said.values() if viewer.pk in said else ()
+            found.append(
+                Disagreement(
+                    key=Key(pk, pair.item),
+                    worker=str(applicant.assignment.worker),
+                    photo=photo,
+                    pair=pair,
+                    reasonable=[one.name for one in shown if one.reasonable],
+                    not_reasonable=[one.name for one in shown if not one.reasonable],
+                )
+            )
+    return found

@@ -1,0 +1,126 @@
+"""The measures that rules compare, worker by worker, and what rules find and propose."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from django.db.models import Count, Q, QuerySet
+
+from hits.domain.states import AssignmentStatus, Match
+from hits.models import Assignment, Observation, Project
+from hits.selectors import pay
+from validation.domain.rules import Finding, Found, Rule, Series, Value, evaluate, is_news
+from validation.domain.scales import Dimension
+from validation.domain.standing import Measure, ProposalState, Standing
+from validation.models import StandingProposal, StandingRule
+from validation.selectors.judging import review_tallies
+from validation.selectors.standing import Place, standings
+
+_DIMENSION = {
+    Measure.ACCEPTABLE_SHARE: Dimension.REASONABLE,
+    Measure.BOXES_SHARE: Dimension.BOXES,
+}
+# Who stands here already gains nothing from being proposed for it.
+_ALREADY = {
+    Standing.PAUSED: frozenset({Standing.PAUSED, Standing.DEQUALIFIED, Standing.BLOCKED}),
+    Standing.DEQUALIFIED: frozenset({Standing.DEQUALIFIED, Standing.BLOCKED}),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Outlook:
+    """What a rule would propose now, of how many workers; ``measured`` of them have enough items."""
+
+    proposed: Sequence[Finding]
+    measured: int
+    workers: int
+
+
+def series(project: Project, measure: Measure) -> Series:
+    """Return each worker's values of a measure, oldest first; a fixed number of queries."""
+    if measure is Measure.CENTS_PER_HOUR:
+        return _grouped((row.worker, row.rate_cents) for row in pay.work_of(project))
+    if measure is Measure.APPROVED_SHARE:
+        return _decided(project)
+    return _judged(project, _DIMENSION[measure])
+
+
+def _grouped(rows: Iterable[tuple[int, Value]]) -> Series:
+    found: dict[int, list[Value]] = defaultdict(list)
+    for worker, value in rows:
+        found[worker].append(value)
+    return found
+
+
+def _decided(project: Project) -> Series:
+    rows = Assignment.objects.filter(hit__unit__batch__project=project, match=Match.MATCHED)
+    rows = rows.exclude(status=AssignmentStatus.SUBMITTED).order_by("submitted_at", "id")
+    return _grouped(
+        (worker, status == AssignmentStatus.APPROVED)
+        for worker, status in rows.values_list("worker_id", "status")
+    )
+
+
+def _judged(project: Project, dimension: Dimension) -> Series:
+    """Return the majority's word on each worker's pairs, in the order in which they were first judged."""
+    authors = dict(
+        Observation.objects.filter(image__project=project).values_list(
+            "instance_id", "submission__attempt__worker_id"
+        )
+    )
+    pairs = review_tallies(project=project).pairs
+    return _grouped(
+        (authors[key], review.verdicts[dimension]) for key, review in pairs.items() if key in authors
+    )
+
+
+def found_by(rule: Rule, project: Project) -> Found:
+    """Return what a rule finds now, whatever was decided about it before."""
+    return evaluate(rule, series(project, rule.measure))
+
+
+def outlook(
+    rule: Rule, project: Project, *, proposes: Standing, saved: StandingRule | None = None
+) -> Outlook:
+    """Return what a rule, saved or not, would propose now."""
+    found = found_by(rule, project)
+    places = standings(project, only=[finding.worker for finding in found.findings])
+    decided = _decided_before(saved)
+    proposed = [
+        finding
+        for finding in found.findings
+        if places.get(finding.worker, Place()).standing not in _ALREADY[proposes]
+        and is_news(finding.figures, decided.get(finding.worker, ()))
+    ]
+    return Outlook(proposed, found.measured, found.workers)
+
+
+def _decided_before(rule: StandingRule | None) -> dict[int, list[dict[str, float]]]:
+    decided: dict[int, list[dict[str, float]]] = defaultdict(list)
+    if rule is not None:
+        rows = StandingProposal.objects.filter(rule=rule).exclude(state=ProposalState.OPEN)
+        for worker, figures in rows.values_list("worker_id", "figures"):
+            decided[worker].append(figures)
+    return decided
+
+
+def plain(rule: StandingRule) -> Rule:
+    """Return a stored rule as plain data."""
+    return Rule(Measure(rule.measure), rule.below, rule.window, rule.at_least)
+
+
+def rules_of(project: Project) -> list[StandingRule]:
+    """Return the project's rules, each with how many proposals wait (``waiting``); one query."""
+    waiting = Count("proposals", filter=Q(proposals__state=ProposalState.OPEN))
+    return list(StandingRule.objects.filter(project=project).annotate(waiting=waiting).order_by("pk"))
+
+
+def open_proposals(project: Project) -> "QuerySet[StandingProposal]":
+    """Return the proposals that wait for a person, oldest first."""
+    rows = StandingProposal.objects.filter(rule__project=project, state=ProposalState.OPEN)
+    return rows.select_related("rule", "worker").order_by("pk")
+
+
+def waiting_in(project: Project) -> int:
+    """Return how many proposals wait for a person."""
+    return StandingProposal.objects.filter(rule__project=project, state=ProposalState.OPEN).count()

@@ -1,0 +1,206 @@
+"""Launch qualification and training rounds. Nothing here asks the marketplace: publication is a job."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from django.contrib.auth.models import AbstractBaseUser
+from django.db import transaction
+
+from hits.domain.countries import COUNTRIES
+from hits.domain.pool import Pool
+from hits.domain.qualifications import Comparator
+from hits.models import Batch, Image, Job, Project
+from hits.services.errors import Refused
+from hits.services.launch import Condition, PlannedUnit, Terms, launch_batch
+from validation.domain.outcome import PassRule
+from validation.domain.places import Spread, spread
+from validation.models import QualificationRound
+from validation.selectors.rounds import QUALIFICATION, TRAINING
+
+IMAGES_IN_A_SET = 3  # as the paper has it; the kind's own schema checks it too
+PAIRS_OF_AN_IMAGE = 3
+PAIRS = IMAGES_IN_A_SET * PAIRS_OF_AN_IMAGE
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One exam question with its choices; ``right`` counts them from 0."""
+
+    text: str
+    choices: tuple[str, ...]
+    right: int
+
+    def as_unit(self, number: int) -> dict[str, Any]:
+        """Return the question as a unit holds it."""
+        return {"id": f"q{number}", "text": self.text, "choices": list(self.choices), "right": self.right}
+
+
+@dataclass(frozen=True, slots=True)
+class Admission:
+    """How applicants get in: the pass rule, the exam's questions, and from where (no country means everywhere)."""
+
+    rule: PassRule = field(default_factory=PassRule)
+    questions: Sequence[Question] = ()
+    countries: Sequence[str] = ()
+
+
+def launch_qualification_round(
+    *,
+    project: Project,
+    image_sets: Sequence[Sequence[int]],
+    applicants: int,
+    by: AbstractBaseUser | None,
+    name: str = "",
+    admission: Admission | None = None,
+    terms: Terms | None = None,
+    once: str = "",
+) -> tuple[QualificationRound, Job]:
+    """Launch a round for at least ``applicants`` workers, each of whom may take it once.
+
+    Args:
+        image_sets: ids of three images each; the sets are given out in turn.
+        once: names the wish to launch; a repeated one gets the first one's round.
+
+    Raises:
+        Refused: a set of another size, a rule that nobody could pass, an unknown country, or what a launch refuses.
+    """
+    admission, terms = admission or Admission(), terms or Terms()
+    rule, questions = admission.rule, admission.questions
+    _check_sets(image_sets)
+    _check_rule(rule, questions)
+    places = _spread(applicants, over=len(image_sets), what="image sets")
+    exam = [question.as_unit(number) for number, question in enumerate(questions, start=1)]
+    units = [
+        PlannedUnit(
+            f"set-{n % len(image_sets) + 1}-{n // len(image_sets) + 1}", {"images": ids, "questions": exam}
+        )
+        for n in range(places.hits)
+        for ids in [list(image_sets[n % len(image_sets)])]
+    ]
+    unapplied = Condition(Pool.APPLIED, Comparator.DOES_NOT_EXIST)
+    access = replace(terms.access, worker_limit=1, conditions=(unapplied, *_from(admission.countries)))
+    with transaction.atomic():
+        batch, job = launch_batch(
+            project=project,
+            kind_name=QUALIFICATION,
+            name=name or f"Qualification, {applicants} places",
+            units=units,
+            by=by,
+            terms=replace(terms, assignments_per_hit=places.each, access=access),
+            provenance={"applicants": applicants, "image_sets": [list(ids) for ids in image_sets]},
+            once=once,
+        )
+        found, _ = QualificationRound.objects.get_or_create(
+            batch=batch,
+            defaults={"needed": rule.needed, "exam_needed": rule.exam_needed, "graders": rule.graders},
+        )
+    return found, job
+
+
+def launch_training_round(
+    *,
+    project: Project,
+    images: Sequence[int],
+    places: int,
+    by: AbstractBaseUser | None,
+    name: str = "",
+    countries: Sequence[str] = (),
+    terms: Terms | None = None,
+    once: str = "",
+) -> tuple[Batch, Job]:
+    """Launch training tasks for those who passed and are not trained yet, with at least ``places`` places.
+
+    The images are given out in turn. A worker may train again, on another HIT, until a trainer says ready.
+
+    Raises:
+        Refused: no image or no place, an unknown country, or what a launch refuses.
+    """
+    terms = terms or Terms()
+    wanted = _spread(places, over=len(images), what="images")
+    units = [
+        PlannedUnit(f"image-{pk}-{n // len(images) + 1}", {"image": pk})
+        for n in range(wanted.hits)
+        for pk in [images[n % len(images)]]
+    ]
+    conditions = (
+        Condition(Pool.QUALIFIED, Comparator.EXISTS),
+        Condition(Pool.TRAINED, Comparator.DOES_NOT_EXIST),
+        *_from(countries),
+    )
+    return launch_batch(
+        project=project,
+        kind_name=TRAINING,
+        name=name or f"Training, {places} places",
+        units=units,
+        by=by,
+        terms=replace(
+            terms, assignments_per_hit=wanted.each, access=replace(terms.access, conditions=conditions)
+        ),
+        provenance={"places": places},
+        once=once,
+    )
+
+
+def in_sets(images: Sequence[Image], sets: int) -> list[list[int]]:
+    """Return the first images as ``sets`` sets of three ids.
+
+    Raises:
+        Refused: there are too few.
+    """
+    if sets < 1:
+        raise Refused("sets: use at least one")
+    if len(images) < sets * IMAGES_IN_A_SET:
+        raise Refused(
+            f"sets: {sets} sets take {sets * IMAGES_IN_A_SET} photos, and there are {len(images)}; "
+            "add photos or take fewer sets"
+        )
+    ids = [image.pk for image in images[: sets * IMAGES_IN_A_SET]]
+    return [ids[n : n + IMAGES_IN_A_SET] for n in range(0, len(ids), IMAGES_IN_A_SET)]
+
+
+def _check_sets(image_sets: Sequence[Sequence[int]]) -> None:
+    if not image_sets:
+        raise Refused("image sets: choose at least one set of three photos")
+    for number, ids in enumerate(image_sets, start=1):
+        if len(set(ids)) != IMAGES_IN_A_SET:
+            raise Refused(
+                f"image set {number}: give {IMAGES_IN_A_SET} different photos; it has {len(set(ids))}"
+            )
+
+
+def _check_rule(rule: PassRule, questions: Sequence[Question]) -> None:
+    if not 1 <= rule.needed <= PAIRS:
+        raise Refused(f"needed: ask for 1 to {PAIRS} reasonable pairs")
+    if not 0 <= rule.exam_needed <= len(questions):
+        raise Refused(
+            f"exam needed: there are {len(questions)} questions, so ask for 0 to {len(questions)} right answers"
+        )
+    if rule.graders not in {1, 2}:
+        raise Refused("graders: one or two people grade each pair")
+
+
+def _from(countries: Sequence[str]) -> tuple[Condition, ...]:
+    unknown = [code for code in countries if code not in COUNTRIES]
+    if unknown:
+        raise Refused(f"countries: {unknown[0]} is no ISO 3166-1 code; write them as US, CA")
+    return (Condition(None, Comparator.IN, tuple(countries)),) if countries else ()
+
+
+def _spread(places: int, *, over: int, what: str) -> Spread:
+    if over < 1:
+        raise Refused(f"{what}: choose at least one")
+    if places < 1:
+        raise Refused("places: use at least one")
+    if over > places:
+        raise Refused(f"{what}: there are {over} for {places} places; take fewer, or more places")
+    return spread(places, over=over)
+
+
+def planned(*, places: int, over: int, what: str = "image sets") -> Spread:
+    """Return how a round's places would be spread, for an estimate.
+
+    Raises:
+        Refused: as the launch would.
+    """
+    return _spread(places, over=over, what=what)
