@@ -14,8 +14,12 @@ BASE_DIR = Path(__file__).resolve().parent.parent
 VAR_DIR = Path(env_str("DEERSTALKER_VAR", str(BASE_DIR / "var")))
 TESTING = "pytest" in sys.modules
 if TESTING:
-    # Tests write into a folder of their own, so that a run beside a demo disturbs neither.
-    VAR_DIR = Path(env_str("DEERSTALKER_TEST_DIR") or tempfile.mkdtemp(prefix="deerstalker-test-"))
+    # Tests write into a folder of their own, so that a run beside a demo disturbs neither; in memory where the
+    # system offers that, because emptying a database after each test would wait for the disk.
+    _memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None  # noqa: S108 - mkdtemp makes a private folder
+    VAR_DIR = Path(
+        env_str("DEERSTALKER_TEST_DIR") or tempfile.mkdtemp(prefix="deerstalker-test-", dir=_memory)
+    )
 # The database, the queue and the exports are nobody else's business on a shared machine.
 VAR_DIR.mkdir(mode=0o700, parents=True, exist_ok=True)
 
@@ -284,8 +288,9 @@ LOGGING = {
     "formatters": {"plain": {"format": "{asctime} {levelname} {name}: {message}", "style": "{"}},
     "filters": {"secrets": {"()": "annotation_site.logs.SecretFilter"}},
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "plain", "filters": ["secrets"]}},
-    # One line per sign-in and sign-out says nothing that the audit trail does not.
-    "loggers": {"axes": {"level": "WARNING"}, "celery": {"level": "WARNING"}},
+    # One line per sign-in and sign-out says nothing that the audit trail does not. botocore at DEBUG writes whole
+    # requests, with workers' ids in them.
+    "loggers": {"axes": {"level": "WARNING"}, "botocore": {"level": "INFO"}, "celery": {"level": "WARNING"}},
     "root": {"handlers": ["stderr"], "level": env_str("LOG_LEVEL", "WARNING" if TESTING else "INFO")},
 }
 SILENCED_SYSTEM_CHECKS = ["urls.W005"]

@@ -1,6 +1,7 @@
 """The small cast that every test can call on, and the guards that hold for all tests."""
 
 import os
+import shutil
 import socket
 import uuid
 from collections.abc import Callable, Iterator
@@ -26,6 +27,12 @@ os.environ.setdefault(
 )  # Playwright's sync API runs a loop beside live_server
 
 PASSWORD = "a long pass phrase"
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Leave nothing behind; a folder that somebody named is theirs."""
+    if settings.configured and not os.environ.get("DEERSTALKER_TEST_DIR"):
+        shutil.rmtree(settings.VAR_DIR, ignore_errors=True)
 
 
 @pytest.fixture(autouse=True, scope="session")

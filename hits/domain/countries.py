@@ -5,6 +5,9 @@ Codes after the public-domain table of the time zone database; names as people w
 
 import re
 import unicodedata
+from datetime import timedelta
+
+CHANGE_AFTER = timedelta(days=30)  # a declared country stands for so long, so that it opens no door by turns
 
 COUNTRIES = {
     "AD": "Andorra",
@@ -264,6 +267,12 @@ def is_country(code: str) -> bool:
     return code in COUNTRIES
 
 
+def code_of(typed: str) -> str:
+    """Return the code that was typed, in capitals, or nothing; “ß” is no SS, although capitals make it so."""
+    code = typed.strip().upper()
+    return code if typed.isascii() and is_country(code) else ""
+
+
 def country_name(code: str) -> str:
     """Return the English name; the code itself when it is none of the list."""
     return COUNTRIES.get(code, code)
@@ -278,7 +287,7 @@ def codes_from(text: str) -> tuple[str, ...]:
     names = {_plain(name): code for code, name in COUNTRIES.items()}
     found = []
     for item in filter(None, (part.strip() for part in re.split(r"[,;\n]", text))):
-        code = item.upper() if item.upper() in COUNTRIES else names.get(_plain(item))
+        code = code_of(item) or names.get(_plain(item))
         if code is None:
             raise ValueError(
                 f"“{item[:40]}” is no country: use a code such as US, or the name as in the list"

@@ -72,7 +72,7 @@ def parse(raw: Any) -> dict[str, str]:
             raise DemographicsError(f"{str(name)[:40]} is not asked")
         if value in (None, ""):
             continue
-        if value not in known[name]:
+        if not isinstance(value, str) or value not in known[name]:
             raise DemographicsError(f"{name}: choose one from the list, or leave it out")
-        answers[str(name)] = str(value)
+        answers[name] = value
     return answers

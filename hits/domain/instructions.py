@@ -11,6 +11,7 @@ from hits.domain.geometry import Box
 
 MAX_SUMMARY = 200
 MAX_BODY = 20_000
+MAX_LINES = 400  # comparing two versions takes time with their third power
 MAX_EXAMPLES = 6
 MAX_EXAMPLE_TEXT = 600
 MAX_EXAMPLE_BOXES = 5

@@ -66,11 +66,6 @@ class InstructionsForm(PageForm):
 DRAWING = "drawing:"
 
 
-def _example_text(label: str) -> forms.CharField:
-    widget = forms.Textarea(attrs={"rows": 2})
-    return forms.CharField(required=False, label=label, max_length=MAX_EXAMPLE_TEXT, widget=widget)
-
-
 class ExampleForm(PageForm):
     """One worked example. A row with nothing in it is no example."""
 
@@ -120,7 +115,8 @@ class ExampleForm(PageForm):
     def example(self) -> Example | None:
         """Return the row as far as it can be read, or ``None`` where it holds nothing or is to be left out."""
         data = getattr(self, "cleaned_data", None) or {}
-        texts = [data.get(name, "").strip() for name in ("weak", "good", "why")]
+        # Cut where it is too long to be looked at; the service refuses it.
+        texts = [data.get(name, "").strip()[: MAX_EXAMPLE_TEXT + 1] for name in ("weak", "good", "why")]
         picture, photo = data.get("picture", ""), data.get("photo")
         if data.get("leave_out") or not (any(texts) or picture or photo):
             return None

@@ -68,7 +68,7 @@ class Declaration(AppendOnly):
 
 
 class Demographics(models.Model):
-    """What a worker chose to say about themselves. Optional, changeable, and deleted when they ask."""
+    """What a worker chose to say about themselves. Optional, said once, and deleted when they ask."""
 
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="demographics")
     worker = models.ForeignKey(Worker, on_delete=models.PROTECT, related_name="demographics")

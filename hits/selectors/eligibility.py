@@ -24,6 +24,7 @@ class Held:
     reasons: dict[int, WorkerDecision] = field(default_factory=dict)
     country: str = ""
     blocked: WorkerDecision | None = None
+    excluded: WorkerDecision | None = None
 
 
 def held_by(worker: Worker | None, project: Project) -> Held:
@@ -31,9 +32,11 @@ def held_by(worker: Worker | None, project: Project) -> Held:
     if worker is None:
         return Held()
     newest: dict[int | None, WorkerDecision] = {}
-    for decision in WorkerDecision.objects.filter(worker=worker, project=project).order_by("pk"):
+    rows = WorkerDecision.objects.filter(worker=worker, project=project).select_related("qualification")
+    for decision in rows.order_by("pk"):
         newest[decision.qualification_id] = decision
     block = newest.pop(None, None)
+    shut = next((row for row in newest.values() if _excludes(row)), None)
     return Held(
         values={
             key: decision.value
@@ -43,6 +46,7 @@ def held_by(worker: Worker | None, project: Project) -> Held:
         reasons={key: decision for key, decision in newest.items() if key is not None},
         country=declared_country(worker, project),
         blocked=block if block is not None and block.action == WorkerAction.BLOCK else None,
+        excluded=shut,
     )
 
 
@@ -83,8 +87,10 @@ def why_not(worker: Worker | None, batch: Batch) -> list[str]:
     held = held_by(worker, batch.project)
     if held.blocked is not None:
         return [f"You are blocked from this project's tasks: {held.blocked.reason}"]
-    rows = list(batch.requirements.select_related("qualification"))
-    reasons = [_reason(row, held) for row in rows if not _meets(row, held)]
+    # Asked by itself, for batches that were launched before there were conditions.
+    rows = batch.requirements.exclude(qualification__slug=Pool.EXCLUDED).select_related("qualification")
+    reasons = [] if held.excluded is None else [_excluded_reason(held.excluded)]
+    reasons += [_reason(row, held) for row in rows if not _meets(row, held)]
     if worker is not None and batch.worker_limit is not None:
         done = submitted_in(worker, batch)
         if done >= batch.worker_limit:
@@ -127,13 +133,21 @@ def _reason(row: BatchRequirement, held: Held) -> str:
     decision = held.reasons.get(qualification.pk)
     when = f"{decision.decided_at:%-d %B %Y}" if decision is not None else ""
     absent = Comparator(row.comparator) is Comparator.DOES_NOT_EXIST
-    if absent and qualification.slug == Pool.EXCLUDED:
-        return f"You get no new tasks of this project since {when}: {decision.reason if decision else ''}"
     if absent:
         return f"This task is for workers without {qualification.name!r}, which you hold since {when}."
     if decision is not None and decision.action == WorkerAction.REVOKE:
         return f"{qualification.name!r} was taken back on {when}: {decision.reason}"
     return f"This task needs {qualification.name!r}. {qualification.description}"
+
+
+def _excludes(decision: WorkerDecision) -> bool:
+    held = decision.qualification
+    return held is not None and held.slug == Pool.EXCLUDED and decision.action == WorkerAction.GRANT
+
+
+def _excluded_reason(decision: WorkerDecision) -> str:
+    when = f"{decision.decided_at:%-d %B %Y}"
+    return f"You get no new tasks of this project since {when}: {decision.reason}"
 
 
 def _countries(codes: Iterable[str]) -> str:

@@ -12,6 +12,7 @@ from hits.domain.instructions import (
     MAX_EXAMPLE_BOXES,
     MAX_EXAMPLE_TEXT,
     MAX_EXAMPLES,
+    MAX_LINES,
     MAX_NOTE,
     MAX_SUMMARY,
     Example,
@@ -147,6 +148,8 @@ def tidied(text: Text, *, project: Project, kind: HitKind) -> Text:
         raise Refused("body: write what workers have to know")
     if len(body) > MAX_BODY:
         raise TooLarge(f"body: it has {len(body):,} characters; use {MAX_BODY:,} or fewer")
+    if body.count("\n") >= MAX_LINES:
+        raise TooLarge(f"body: it has over {MAX_LINES} lines; write several sentences on one")
     if any(unicodedata.category(character) in _UNSEEN and character not in "\n\t" for character in body):
         raise Refused(
             "body: it holds control characters; remove them, or paste the text without its formatting"

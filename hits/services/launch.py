@@ -34,6 +34,7 @@ from hits.services.qualifications import pool_qualification
 
 PUBLISH_TASK = "hits.publish_batch"
 MOST_CENTS = 100_000  # a thousand dollars for one task is a slip of the finger
+MOST_EACH = 1_000_000  # more than any batch has tasks
 MAX_ASSIGNMENTS = 9  # ten and more cost double fees on Amazon; more opinions come as further HITs
 
 
@@ -195,8 +196,8 @@ def _check_access(access: Access, project: Project, kind: HitKind) -> None:
                 Requirement("ours", condition.comparator, tuple(int(value) for value in condition.values))
         except RequirementError as error:
             raise Refused(f"conditions: {error}") from error
-    if access.worker_limit is not None and access.worker_limit < 1:
-        raise Refused("worker limit: use 1 or more, or leave it out")
+    if access.worker_limit is not None and not 1 <= access.worker_limit <= MOST_EACH:
+        raise Refused(f"worker limit: use 1 to {MOST_EACH:,}, or leave it out")
     text = access.instructions
     if text is not None and (text.project_id, text.kind) != (project.pk, kind.name):
         raise Refused("instructions: this version belongs to another project or another kind of task")

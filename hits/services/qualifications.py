@@ -9,7 +9,8 @@ from collections.abc import Collection, Sequence
 from datetime import timedelta
 
 from django.contrib.auth.models import AbstractBaseUser
-from django.db import IntegrityError, models, transaction
+from django.db import IntegrityError, transaction
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from hits.domain.crashpoints import crash_point
@@ -25,7 +26,7 @@ logger = logging.getLogger(__name__)
 
 SETTLE_TASK = "hits.settle_decisions"
 MAX_REASON = 1000
-ONE_CALL = timedelta(minutes=2)  # longer than any call lasts: an older intent's process is dead
+ONE_CALL = timedelta(minutes=5)  # longer than a call lasts with all its repetitions: older ones are dead
 OVERTAKEN = "a later decision came first"
 _PENDING = [CallState.PLANNED, CallState.INTENT]
 
@@ -110,33 +111,34 @@ def decide_about(
 def settle(*, decision: WorkerDecision, marketplace: Marketplace) -> bool:
     """Make the decision's call; return whether the marketplace stands as decided. Repeatable.
 
+    A call about the same that may still be on its way is waited for, this decision's own too: the beat comes back.
+
     Raises:
         Refused: the marketplace refused for good, or the worker belongs to another one.
     """
     _refuse_other(decision.worker.environment, marketplace)
-    same = _about_the_same(decision)
-    if same.filter(pk__gt=decision.pk).exists():
-        _close(decision, OVERTAKEN)
+    on_its_way = Q(call__state=CallState.INTENT, call__attempt_at__gt=timezone.now() - ONE_CALL)
+    if _about_the_same(decision).filter(on_its_way).exists():
+        return False  # it must not arrive after this one, nor be given up while it may arrive
+    if _overtaken(decision):
         return True
-    busy = same.filter(call__state=CallState.INTENT, call__attempt_at__gt=timezone.now() - ONE_CALL)
-    if busy.exclude(pk=decision.pk).exists():
-        return False  # an earlier call may still be on its way: it must not arrive after this one
     qualification = decision.qualification
     type_id = (
         ensure_type(qualification=qualification, marketplace=marketplace) if qualification is not None else ""
     )
-    intended = WorkerCall.objects.filter(decision=decision, state__in=_PENDING).update(
-        state=CallState.INTENT, attempt_at=timezone.now()
-    )
-    if not intended:
+    if not _intend(decision):
         return WorkerCall.objects.filter(decision=decision, state=CallState.DONE).exists()
     crash_point("qualify.after_intent")
+    # Asked again now that everybody sees the intent: a decision from here on waits for this call.
+    if _overtaken(decision):
+        return True
     try:
         _make(decision, type_id, marketplace)
     except MarketplaceError as error:
+        told = _without_id(error, decision.worker)
         if not error.retry:
-            _refused(decision, str(error))
-        raise Refused(f"the marketplace refused to {decision.action}: {error}") from error
+            _refused(decision, told)
+        raise Refused(f"the marketplace refused to {decision.action}: {told}") from error
     crash_point("qualify.after_call")
     _close(decision, "")
     return True
@@ -197,7 +199,27 @@ def settle_outstanding(
     return settled
 
 
-def _about_the_same(decision: WorkerDecision) -> "models.QuerySet[WorkerDecision]":
+def _overtaken(decision: WorkerDecision) -> bool:
+    if not _about_the_same(decision).filter(pk__gt=decision.pk).exists():
+        return False
+    _close(decision, OVERTAKEN)
+    return True
+
+
+def _intend(decision: WorkerDecision) -> bool:
+    """Take the call for this process; another one's is left alone until it must be dead."""
+    now = timezone.now()
+    free = Q(state=CallState.PLANNED) | Q(state=CallState.INTENT, attempt_at__lte=now - ONE_CALL)
+    claimed = WorkerCall.objects.filter(free, decision=decision)
+    return bool(claimed.update(state=CallState.INTENT, attempt_at=now))
+
+
+def _without_id(error: MarketplaceError, worker: Worker) -> str:
+    """Return the marketplace's words as pages and logs may have them."""
+    return str(error).replace(worker.worker_id, str(worker))
+
+
+def _about_the_same(decision: WorkerDecision) -> "QuerySet[WorkerDecision]":
     same = WorkerDecision.objects.filter(worker=decision.worker)
     if decision.qualification_id is not None:
         return same.filter(qualification=decision.qualification_id)

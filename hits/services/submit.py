@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from hits import registry
 from hits.domain import demographics
-from hits.domain.countries import COUNTRIES
+from hits.domain.countries import CHANGE_AFTER, code_of
 from hits.domain.crashpoints import crash_point
 from hits.domain.hashing import canonical_json, content_sha256
 from hits.hints.shown import BadReport, parse_shown
@@ -29,6 +29,7 @@ from hits.models import (
     Hit,
     Instructions,
     Participation,
+    Project,
     Submission,
     Unit,
     Worker,
@@ -155,15 +156,16 @@ def _check_eligible(worker: Worker, batch: Batch) -> None:
 def agree(*, key: PageKey, version: int, country: str = "", about_me: Any = None) -> None:
     """Record that the worker agrees to the project's present consent text, and where they work from; repeatable.
 
-    ``country`` is an ISO 3166-1 code, asked for once a project; ``about_me`` are the optional demographics.
+    ``country`` is an ISO 3166-1 code, asked for once a project; ``about_me`` are the optional demographics. What
+    was said before stands: a page's key proves no more than that somebody knows the worker's id.
 
     Raises:
         Conflict: the text changed since the page was loaded.
         Refused: no such country, or an answer that the form does not offer.
         NotEligible: the tasks are not open in that country.
     """
-    country = country.strip().upper()
-    if country and country not in COUNTRIES:
+    code = code_of(country)
+    if country.strip() and not code:
         raise Refused("country: choose one from the list")
     try:
         answers = demographics.parse(about_me or {})
@@ -177,13 +179,22 @@ def agree(*, key: PageKey, version: int, country: str = "", about_me: Any = None
     with transaction.atomic():
         if consent is not None:
             _participate(attempt.worker, consent)
-        if country and country != declared_country(attempt.worker, batch.project):
-            Declaration.objects.create(project=batch.project, worker=attempt.worker, country=country)
+        # PostgreSQL: of two tabs, one after the other. (SQLite: always so.)
+        Worker.objects.select_for_update().get(pk=attempt.worker_id)
+        if code:
+            _declare(attempt.worker, batch.project, code)
         if answers:
-            Demographics.objects.update_or_create(
+            Demographics.objects.get_or_create(
                 project=batch.project, worker=attempt.worker, defaults={"answers": answers}
             )
     _refuse_elsewhere(attempt.worker, batch)
+
+
+def _declare(worker: Worker, project: Project, country: str) -> None:
+    """Write the country down, unless one stands. What stands is not told, and so neither is that it stands."""
+    latest = Declaration.objects.filter(worker=worker, project=project).last()
+    if latest is None or (latest.country != country and latest.declared_at + CHANGE_AFTER <= timezone.now()):
+        Declaration.objects.create(project=project, worker=worker, country=country)
 
 
 def _participate(worker: Worker, consent: ConsentText) -> None:
@@ -259,6 +270,7 @@ def store_submission(
         _check_terms(attempt, active_seconds, simulated)
         try:
             with transaction.atomic():
+                _check_limit(attempt)
                 known = Submission.objects.create(
                     attempt=attempt,
                     client_uuid=client_uuid,
@@ -296,13 +308,20 @@ def _check_terms(attempt: Attempt, active_seconds: float, simulated: bool) -> No
     if not agreed(attempt.worker, project) or not declared_country(attempt.worker, project):
         raise NotEligible("Read and accept the consent text, and say where you work from, first.")
     _refuse_elsewhere(attempt.worker, batch)
-    limit = batch.worker_limit
-    if limit is not None and submitted_in(attempt.worker, batch, besides=attempt.pk) >= limit:
-        raise NotEligible("You have handed in as many of these as one worker may. Please return this task.")
     if not math.isfinite(active_seconds) or not 0 <= active_seconds <= MAX_ACTIVE_SECONDS:
         raise Refused("active_seconds: use a number of seconds from 0 to 86,400")
     if simulated and not project.is_rehearsal:
         raise Refused("simulated: only a rehearsal project takes simulated answers")
+
+
+def _check_limit(attempt: Attempt) -> None:
+    batch = attempt.hit.unit.batch
+    if batch.worker_limit is None:
+        return
+    # PostgreSQL: of two answers that come at once, one waits here and then counts the other. (SQLite: always so.)
+    Worker.objects.select_for_update().get(pk=attempt.worker_id)
+    if submitted_in(attempt.worker, batch, besides=attempt.pk) >= batch.worker_limit:
+        raise NotEligible("You have handed in as many of these as one worker may. Please return this task.")
 
 
 def _seen(instructions: int | None, unit: Unit) -> Instructions | None:

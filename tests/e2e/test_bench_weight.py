@@ -12,6 +12,11 @@ MOST_BYTES = 150_000
 SLOWDOWN = 4
 # The goal is a second. What this asserts is that nothing has gone badly wrong, on a machine that has other work too.
 MOST_MS = 6_000
+LOADED = """() => new Promise((done) => {
+    const end = () => performance.getEntriesByType('navigation')[0].loadEventEnd;
+    const look = () => (end() ? done(end()) : setTimeout(look, 20));
+    look();
+})"""
 COLLECT = """
 from django.core.management import call_command
 call_command("collectstatic", interactive=False, verbosity=0)
@@ -44,8 +49,9 @@ def test_the_page_is_light_and_soon_ready(
 
     page.goto(bench.task_address(accepted))
     task = bench.Task(page, page, 1920, 1080, accepted).ready()
-    # From the first byte asked for, to a page that takes a box (the mark is set by the page as it becomes ready).
+    # The mark is set by the page as it becomes ready to take a box; both times begin with the first byte asked for.
     ready_ms = page.evaluate("performance.getEntriesByName('ready')[0].startTime")
+    loaded_ms = page.evaluate(LOADED)
     task.drag((200, 200), (500, 400))
     assert task.boxes() == [(200, 200, 300, 200)]
     page.wait_for_load_state("networkidle")
@@ -53,6 +59,9 @@ def test_the_page_is_light_and_soon_ready(
     weight = sum(size for request, size in sizes.items() if kinds.get(request) != "Image")
     bench.report(record_property, "task_page_kB_compressed", weight / 1000)
     bench.report(record_property, "task_page_requests", len(sizes))
-    bench.report(record_property, f"first_box_possible_ms_at_{SLOWDOWN}x_slower_cpu", ready_ms)
+    at = f"at_{SLOWDOWN}x_slower_cpu"
+    bench.report(record_property, f"loaded_ms_{at}", loaded_ms)
+    bench.report(record_property, f"first_box_possible_ms_{at}", ready_ms)
+    bench.report(record_property, f"first_box_possible_ms_after_load_{at}", max(0.0, ready_ms - loaded_ms))
     assert weight < MOST_BYTES
     assert ready_ms < MOST_MS

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 from django.conf import settings
+from django.utils import timezone
 
 from hits.domain.crashpoints import EXIT_STATUS
 from hits.domain.pool import Pool
@@ -26,7 +27,7 @@ from hits.mturk.boto import marketplace
 from hits.mturk.environments import resolve
 from hits.payments import ledger
 from hits.services import review
-from hits.services.qualifications import decide_about
+from hits.services.qualifications import ONE_CALL, decide_about
 from hits.services.submit import issue_token
 from tests.support import children, market
 from tests.support.answers import observations
@@ -150,6 +151,7 @@ def test_killed_while_granting_the_worker_holds_it_once(
     assert WorkerCall.objects.get(decision=decision).state == CallState.INTENT
     made = point == "qualify.after_call"
     assert [row.value for row in MarketQualification.objects.all()] == [1] * made
+    WorkerCall.objects.update(attempt_at=timezone.now() - ONE_CALL)  # nothing can be on its way any more
     again = children.run(QUALIFY, **endpoint)
     assert (again.returncode, again.stdout.strip()) == (0, "1"), again.stderr
     assert WorkerCall.objects.get(decision=decision).state == CallState.DONE

@@ -2,7 +2,6 @@
 
 import uuid
 from collections.abc import Callable
-from datetime import timedelta
 
 import pytest
 from django.contrib.auth.models import User
@@ -22,7 +21,7 @@ from hits.services import collect, submit
 from hits.services.errors import Refused
 from hits.services.launch import Access, Condition, PlannedUnit, Terms, launch_batch
 from hits.services.publish import publish_batch
-from hits.services.qualifications import decide_about, settle, settle_outstanding
+from hits.services.qualifications import ONE_CALL, decide_about, settle, settle_outstanding
 from hits.services.submit import NotEligible
 from tests.support.answers import observations
 from tests.support.loop import page_key
@@ -164,8 +163,9 @@ def test_a_country_that_is_not_on_the_list_is_refused_once_it_is_known(
         submit.agree(key=key, version=1, country="FR")
     with pytest.raises(NotEligible, match="open in United States and Canada"):
         submit.store_submission(key=key, client_uuid=uuid.uuid4(), answer=observations(), active_seconds=1.0)
-    submit.agree(key=key, version=1, country="ca")
-    assert held_by(_ours(worker), batch.project).country == "CA"
+    other = market_worker("carla")
+    submit.agree(key=page_key(hit, "ASOMETHING", other.worker_id), version=1, country="ca")
+    assert held_by(_ours(other), batch.project).country == "CA"
 
 
 @pytest.mark.parametrize("bad", ["XX", "USA", "1"])
@@ -200,7 +200,7 @@ def test_a_later_decision_waits_for_an_earlier_call_that_may_still_arrive(
     revoke = decide_about(action=WorkerAction.REVOKE, **facts)
     WorkerCall.objects.filter(decision=grant).update(state=CallState.INTENT, attempt_at=timezone.now())
     assert not settle(decision=revoke, marketplace=marketplace())
-    WorkerCall.objects.filter(decision=grant).update(attempt_at=timezone.now() - timedelta(minutes=3))
+    WorkerCall.objects.filter(decision=grant).update(attempt_at=timezone.now() - 2 * ONE_CALL)
     assert settle_outstanding(marketplace=marketplace()) == 2
     assert _held_there(Pool.EXCLUDED) == set()
 
@@ -223,6 +223,9 @@ def test_a_lost_reply_is_repeated_and_a_refusal_is_kept(
         patch.setattr(type(port), "grant", fail)
         assert settle_outstanding(marketplace=port) == 0
         assert WorkerCall.objects.get(decision=decision).state == CallState.INTENT
+        assert settle_outstanding(marketplace=port) == 0  # the lost one may still arrive
+        assert failures == [Failure.REFUSED]
+        WorkerCall.objects.update(attempt_at=timezone.now() - ONE_CALL)
         assert settle_outstanding(marketplace=port) == 0
     call = WorkerCall.objects.get(decision=decision)
     assert (call.state, call.error) == (CallState.REFUSED, "no such luck")

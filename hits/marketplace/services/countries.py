@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from django.db import transaction
 
-from hits.domain.countries import country_name, is_country
+from hits.domain.countries import CHANGE_AFTER, country_name, is_country
 from hits.marketplace.errors import Refused
 from hits.marketplace.models import CountryDeclaration, Worker
 from hits.marketplace.wording import day
-
-CHANGE_AFTER = timedelta(days=30)
 
 
 @transaction.atomic
