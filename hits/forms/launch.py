@@ -14,7 +14,7 @@ from hits.kind import HitKind
 from hits.models import Instructions
 from hits.selectors.access import WhoMay, holders_of, in_words, listed
 from hits.services.access import ASKED_FOR, PAPER_COUNTRIES, access_for
-from hits.services.launch import MAX_ASSIGNMENTS, Access, Terms
+from hits.services.launch import MAX_ASSIGNMENTS, MOST_EACH, Access, Terms
 
 LONGEST_KEY = 64
 
@@ -68,7 +68,7 @@ class LaunchForm(PageForm):
     countries = forms.CharField(required=False, max_length=2000, label="Which countries")
     worker_limit = forms.IntegerField(
         min_value=1,
-        max_value=100_000,
+        max_value=MOST_EACH,
         required=False,
         label="Most per worker",
         help_text="Tasks that one worker may do here. Left empty, as many as there are.",

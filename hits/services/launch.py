@@ -14,6 +14,7 @@ from hits.domain.money import format_usd
 from hits.domain.pool import Pool
 from hits.domain.qualifications import LOCALE, Comparator, Guards, Requirement, RequirementError
 from hits.domain.states import BatchState
+from hits.domain.text import TextError, clean_line
 from hits.kind import HitKind, InvalidUnit
 from hits.models import (
     Batch,
@@ -34,7 +35,8 @@ from hits.services.qualifications import pool_qualification
 
 PUBLISH_TASK = "hits.publish_batch"
 MOST_CENTS = 100_000  # a thousand dollars for one task is a slip of the finger
-MOST_EACH = 1_000_000  # more than any batch has tasks
+MOST_EACH = 100_000  # more tasks than any batch has
+MAX_NAME = 120
 MAX_ASSIGNMENTS = 9  # ten and more cost double fees on Amazon; more opinions come as further HITs
 
 
@@ -245,6 +247,13 @@ def _checked(kind: HitKind, unit: PlannedUnit) -> dict[str, Any]:
         raise Refused(f"unit {unit.key}: {error}") from error
 
 
+def _name(typed: str) -> str:
+    try:
+        return clean_line(typed[:MAX_NAME], maximum=MAX_NAME)
+    except TextError as error:
+        raise Refused(f"name: it {error}") from error
+
+
 def _terms(kind: HitKind, terms: Terms) -> tuple[int, int, int]:
     reward = kind.reward_cents if terms.reward_cents is None else terms.reward_cents
     bonus = kind.bonus_cents if terms.bonus_cents is None else terms.bonus_cents
@@ -273,7 +282,7 @@ def _create_batch(  # noqa: PLR0917 - private
         project=project,
         kind=kind.name,
         kind_version=kind.version,
-        name=name.strip()[:120] or kind.title,
+        name=_name(name) or kind.title,
         environment=environment.name,
         fee_schedule=environment.fees.name,
         state=BatchState.LAUNCHING,

@@ -17,7 +17,7 @@ from hits.domain.crashpoints import crash_point
 from hits.domain.pool import DESCRIPTIONS, Pool, qualification_name
 from hits.domain.states import CallState, WorkerAction
 from hits.models import Job, Project, Qualification, Worker, WorkerCall, WorkerDecision
-from hits.mturk.port import Marketplace, MarketplaceError
+from hits.mturk.port import Failure, Marketplace, MarketplaceError
 from hits.services import audit, jobs
 from hits.services.errors import Refused
 from hits.services.jobs import Progress
@@ -136,7 +136,9 @@ def settle(*, decision: WorkerDecision, marketplace: Marketplace) -> bool:
         _make(decision, type_id, marketplace)
     except MarketplaceError as error:
         told = _without_id(error, decision.worker)
-        if not error.retry:
+        if error.failure is Failure.THROTTLED:  # it was not done, so nothing is on its way
+            WorkerCall.objects.filter(decision=decision).update(state=CallState.PLANNED)
+        elif not error.retry:
             _refused(decision, told)
         raise Refused(f"the marketplace refused to {decision.action}: {told}") from error
     crash_point("qualify.after_call")

@@ -39,6 +39,7 @@ from hits.models import (
     WorkerDecision,
 )
 from hits.mturk.boto import marketplace
+from hits.mturk.port import Failure, MarketplaceError
 from hits.selectors.eligibility import declared_country, why_not
 from hits.services import instructions, qualifications, submit
 from hits.services.errors import Refused, TooLarge
@@ -486,6 +487,22 @@ def test_a_text_of_very_many_lines_is_refused_before_anybody_compares_it(
         instructions.publish(
             project=project, kind_name="sherlock_observation", text=text, note="x", based_on=0, by=admin
         )
+
+
+def test_a_call_that_was_held_off_is_repeated_at_once(
+    project: Project, live: Callable[..., Batch], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    live(HAS)
+    decision = _decided(project, _ours(market_worker()), WorkerAction.GRANT, Pool.TRAINED)
+
+    def busy(*arguments: object) -> None:
+        raise MarketplaceError(Failure.THROTTLED, "slow down")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(qualifications, "_make", busy)
+        with pytest.raises(Refused, match="slow down"):
+            settle(decision=decision, marketplace=marketplace())
+    assert settle(decision=decision, marketplace=marketplace())
 
 
 def test_the_name_of_a_qualification_that_stands_already_on_the_account_is_taken_over(

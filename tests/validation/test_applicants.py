@@ -296,7 +296,7 @@ def test_who_passes(
     )
     assert outcome.rule == PassRule(8, 1).as_row()
     assert f"{reasonable} of 9 pairs were found reasonable, and 8 are needed" in outcome.reason
-    assert f"You answered {right} of 2 questions rightly, and 1 is needed" in outcome.reason
+    assert f"You answered {right} of 2 questions correctly, and 1 is needed" in outcome.reason
     if reasonable < 8:
         assert "Photo 3, pair 2: This says what is seen." in outcome.reason
     decision = Decision.objects.get()

@@ -182,11 +182,11 @@ def test_a_workers_page_shows_figures_with_their_wholes_and_the_history(
         "Standing: paused",
         "Granted “excluded”",
         "“Too large.”",
-        "Reinstate…",
+        f"Reinstate {worker}…",
     ):
         assert text in page, text
     assert worker.worker_id not in page
-    assert "Block…" not in page
+    assert f"Block {worker}…" not in page
     assert page.count('<li class="yes">') == 2
 
 
@@ -197,7 +197,7 @@ def test_an_admin_sees_the_block_and_deletes_what_a_worker_said_of_themselves(
     client.force_login(admin)
     address = reverse("worker-detail", args=[project.slug, worker.pk])
     page = client.get(address).content.decode()
-    assert "Block…" in page
+    assert f"Block {worker}…" in page
     assert "25-34" not in page
     for _ in range(2):
         assert client.post(reverse("worker-forget", args=[project.slug, worker.pk])).status_code == MOVED

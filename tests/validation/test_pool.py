@@ -251,7 +251,7 @@ def test_an_exam_counts_beside_the_pairs(road: Road) -> None:
     road.answer(found)
     assert road.hold(Pool.QUALIFIED) == ({road.people[2].worker_id},) * 2
     said = {row.worker.worker_id: row.decisions.get().feedback for row in _assignments(found.batch)}
-    assert "You answered 0 of 2 questions rightly, and 2 are needed" in said[road.people[0].worker_id]
+    assert "You answered 0 of 2 questions correctly, and 2 are needed" in said[road.people[0].worker_id]
     told = set(Slot.objects.exclude(feedback="").values_list("feedback", flat=True))
     assert told == set(said.values())  # that is what they read at the marketplace
 

@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 import pytest
 from django.contrib.auth.models import User
+from django.utils import timezone
 
 from hits.domain.pool import Pool
 from hits.domain.qualifications import Comparator
@@ -19,7 +20,7 @@ from hits.selectors.eligibility import holders, why_not
 from hits.services import review, submit
 from hits.services.errors import Conflict, Refused
 from hits.services.launch import Access, Condition, Terms
-from hits.services.qualifications import decide_about, settle_outstanding
+from hits.services.qualifications import ONE_CALL, decide_about, settle_outstanding
 from hits.services.submit import NotEligible
 from tests.support.answers import observations
 from tests.support.loop import approve, collected, page_key, published
@@ -249,6 +250,9 @@ def test_what_the_marketplace_refuses_is_said_and_stays_outstanding(
         patch.setattr(port, "grant", down)
         (said,) = carry_out(project=project, worker=worker, marketplace=port)
     assert "no answer" in said
+    (said,) = carry_out(project=project, worker=worker, marketplace=port)
+    assert "on its way" in said  # the lost call may still arrive
+    WorkerCall.objects.update(attempt_at=timezone.now() - ONE_CALL)
     assert carry_out(project=project, worker=worker, marketplace=port) == []
     assert held_there(project, Pool.EXCLUDED) == {worker.worker_id}
 

@@ -81,7 +81,7 @@ def test_try_once_more_pays_and_grants_nothing(
         "remark-9-clue": "There is no ninth.",
     }
     reply = client.post(reverse("training-answer", args=[project.slug, row.pk]), values, follow=True)
-    assert f"{row.worker} tries once more. Attempt {row.pk} is answered and paid." in reply.content.decode()
+    assert f"{row.worker} tries once more. The attempt is answered and paid." in reply.content.decode()
     row.refresh_from_db()
     assert row.status == AssignmentStatus.APPROVED
     assert ledger.totals(batch=batch).reward == 190

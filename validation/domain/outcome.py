@@ -75,7 +75,7 @@ def reason(score: Score, rule: PassRule, remarks: Sequence[Remark]) -> str:
     ]
     if score.exam.asked:
         needed = f", and {_needed(rule.exam_needed)}" if rule.exam_needed else ""
-        parts.append(f"You answered {score.exam.right} of {score.exam.asked} questions rightly{needed}.")
+        parts.append(f"You answered {score.exam.right} of {score.exam.asked} questions correctly{needed}.")
     parts.append("You are paid in full either way." if not passed else "You can be invited to training now.")
     return _with_remarks(" ".join(parts), remarks)
 

@@ -11,7 +11,7 @@ register = template.Library()
 _BADGES = {
     Standing.NONE: ("", "", "New"),
     Standing.APPLIED: ("info", "clock", "Applied"),
-    Standing.DECLINED: ("", "x", "Declined"),
+    Standing.DECLINED: ("", "x", "Not passed"),
     Standing.QUALIFIED: ("info", "ok", "Qualified"),
     Standing.TRAINED: ("ok", "ok", "Trained"),
     Standing.ACTIVE: ("ok", "ok", "Active"),

@@ -6,7 +6,7 @@ from typing import Any
 from django import forms
 
 from hits import registry
-from hits.domain.countries import COUNTRIES
+from hits.domain.countries import codes_from
 from hits.forms import MoneyField, PageForm, typed_cost
 from hits.models import Image
 from hits.services.launch import Terms
@@ -21,19 +21,21 @@ PAPER_COUNTRIES = ("US", "CA", "GB", "AU")
 
 
 class CountriesField(forms.CharField):
-    """Country codes, by comma; nothing means everywhere."""
+    """Countries by code or name, with commas between them; nothing means everywhere."""
 
     def __init__(self, **kwargs: Any) -> None:
-        help_text = "ISO codes such as US, CA, GB, AU (as in the paper); empty means everywhere."
-        super().__init__(max_length=200, required=False, label="Countries", help_text=help_text, **kwargs)
+        paper = ", ".join(PAPER_COUNTRIES)
+        help_text = (
+            f"Codes or names, with commas between them, such as {paper} as in the paper. Empty means all."
+        )
+        super().__init__(max_length=2000, required=False, label="Countries", help_text=help_text, **kwargs)
 
     def clean(self, value: Any) -> tuple[str, ...]:
         """Return the codes, each once, in their order."""
-        codes = str(super().clean(value)).upper().replace(",", " ").split()
-        unknown = [code for code in codes if code not in COUNTRIES]
-        if unknown:
-            raise forms.ValidationError(f"{unknown[0]} is no country code. Write them as US, CA, GB.")
-        return tuple(dict.fromkeys(codes))
+        try:
+            return codes_from(super().clean(value))
+        except ValueError as error:
+            raise forms.ValidationError(f"{error}.") from error
 
 
 class PhotosField(forms.MultipleChoiceField):
@@ -147,7 +149,10 @@ class QualificationForm(RoundForm):
             self.add_error("photos", "There are more sets of three than applicants; tick fewer.")
         self.exam = [question for n in range(1, QUESTIONS + 1) if (question := self._question(n, data))]
         if data.get("exam_needed", 0) > len(self.exam):
-            self.add_error("exam_needed", f"There are {len(self.exam)} questions; use that or fewer.")
+            plural = "" if len(self.exam) == 1 else "s"
+            self.add_error(
+                "exam_needed", f"The exam has {len(self.exam)} question{plural}; use that or fewer."
+            )
         return data
 
     def _question(self, number: int, data: dict[str, Any]) -> Question | None:

@@ -174,4 +174,4 @@ def _settle(request: HttpRequest, project: Project, row: Assignment, outcome: Tr
     if trouble:
         messages.warning(request, f"{row.worker} {word}; carrying it out is outstanding: {trouble[0]}")
     else:
-        messages.success(request, f"{row.worker} {word}. Attempt {row.pk} is answered{paid}.")
+        messages.success(request, f"{row.worker} {word}. The attempt is answered{paid}.")

@@ -12,3 +12,12 @@ export function nameCountries(select) {
   options.sort((a, b) => a.textContent.localeCompare(b.textContent, language));
   select.append(...options);
 }
+
+/**
+ * Names one country in the page's language.
+ * @param {HTMLElement} shown its data-country is an ISO 3166-1 code
+ */
+export function nameCountry(shown) {
+  if (language === 'en') return; // as the server wrote it
+  shown.textContent = new Intl.DisplayNames(language, { type: 'region' }).of(shown.dataset.country);
+}

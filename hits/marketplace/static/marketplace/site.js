@@ -4,9 +4,9 @@
  *   data-open-now opens one at load
  * - data-countdown="SECONDS" counts down; at zero it fires "countdown-over" on the document
  * - <time data-local="day|minute"> is rewritten in the reader's own time zone
- * - <select data-countries> is rewritten with the countries' names in the page's language
+ * - <select data-countries> and <b data-country="CODE"> are rewritten with the countries' names in the page's language
  */
-import { nameCountries } from '../js/ui/countries.js';
+import { nameCountries, nameCountry } from '../js/ui/countries.js';
 import { language } from '../js/ui/i18n.js';
 
 const LATE_SECONDS = 120;
@@ -53,6 +53,7 @@ if (typeof document !== 'undefined') {
   if (!('command' in HTMLButtonElement.prototype)) document.addEventListener('click', onClick);
   for (const shown of document.querySelectorAll('[data-countdown]')) countDown(shown);
   for (const select of document.querySelectorAll('select[data-countries]')) nameCountries(select);
+  for (const shown of document.querySelectorAll('[data-country]')) nameCountry(shown);
   for (const dialog of document.querySelectorAll('dialog[data-open-now]')) dialog.showModal();
   for (const time of document.querySelectorAll('time[data-local]')) {
     time.textContent = localTime(new Date(time.dateTime), time.dataset.local);
