@@ -39,7 +39,7 @@ test: node test-python test-js
 test-python:
 	scripts/setup.sh dev
 	scripts/chromium.sh
-	$(PY) -m pytest -m 'not long' $(PYTEST_ARGS)
+	$(PY) -m pytest -m 'not long' -n auto --maxprocesses 4 $(PYTEST_ARGS)
 
 # By name, one by one: a folder as argument means different things to different versions of node. Node 18, which
 # Debian 12 has, keeps CustomEvent and crypto behind flags; every browser and every later node has them.

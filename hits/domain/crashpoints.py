@@ -16,6 +16,7 @@ POINTS = (
     "settle.after_call",
     "qualify.after_intent",
     "qualify.after_call",
+    "qualify.after_notice",
     "answer.after_decision",
     "submit.after_store",
     "marketplace.submit.after_commit",

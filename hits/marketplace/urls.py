@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.urls import path
 from django.views.generic import RedirectView
 
-from .views import accounts, api, qualifications, submit, tasks, work
+from .views import accounts, api, messages, qualifications, submit, tasks, work
 
 app_name = "marketplace"
 urlpatterns = [
@@ -21,6 +21,7 @@ urlpatterns = [
     path("work/history", work.history, name="history"),
     path("work/earnings", work.earnings, name="earnings"),
     path("work/qualifications", qualifications.qualifications, name="qualifications"),
+    path("work/messages", messages.messages, name="messages"),
     path("work/country", qualifications.declare_country, name="country"),
     path("marketplace/accounts/", accounts.account_list, name="accounts"),
     path("marketplace/accounts/<int:requester_pk>/deposit", accounts.deposit, name="deposit"),

@@ -242,6 +242,21 @@ class BotoMarketplace:
         extra = {"Reason": reason} if reason else {}
         self._call(self._client.delete_worker_block, WorkerId=worker_id, **extra)
 
+    def notify(self, worker_ids: Sequence[str], subject: str, text: str) -> dict[str, str]:
+        """Tell workers something, a hundred at a call; return why by worker id for those not reached."""
+        missed: dict[str, str] = {}
+        for first in range(0, len(worker_ids), PAGE):
+            reply = self._call(
+                self._client.notify_workers,
+                Subject=subject,
+                MessageText=text,
+                WorkerIds=list(worker_ids[first : first + PAGE]),
+            )
+            for row in reply.get("NotifyWorkersFailureStatuses", []):
+                why = row.get("NotifyWorkersFailureMessage") or row.get("NotifyWorkersFailureCode", "")
+                missed[str(row["WorkerId"])] = str(why)
+        return missed
+
     def list_blocks(self) -> Iterator[RemoteBlock]:
         """Yield our blocks, all pages."""
         for row in self._pages(self._client.list_worker_blocks, "WorkerBlocks"):

@@ -214,6 +214,13 @@ class Marketplace(Protocol):
         """End a block. A worker who is not blocked is no error."""
         ...
 
+    def notify(self, worker_ids: Sequence[str], subject: str, text: str) -> dict[str, str]:
+        """Tell workers something; return why by worker id for those not reached, empty when all were.
+
+        Repeating it tells them again: there is no token for it.
+        """
+        ...
+
     def list_blocks(self) -> Iterator[RemoteBlock]:
         """Yield every block of this requester, all pages."""
         ...

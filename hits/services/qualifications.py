@@ -2,6 +2,9 @@
 
 A decision and its call are committed together; then the call is made; then its result is committed. Granting and
 revoking set a state, so repeating them is harmless; only their order matters, and ``settle`` keeps it.
+
+A decision whose reason the marketplace would not show (``hits.domain.notices``) is told to the worker between its
+call and its result. A message that fails changes nothing of the decision: it is noted, and not tried again.
 """
 
 import logging
@@ -14,6 +17,7 @@ from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from hits.domain.crashpoints import crash_point
+from hits.domain.notices import notice_of
 from hits.domain.pool import DESCRIPTIONS, Pool, qualification_name
 from hits.domain.states import CallState, WorkerAction
 from hits.models import Job, Project, Qualification, Worker, WorkerCall, WorkerDecision
@@ -28,6 +32,7 @@ SETTLE_TASK = "hits.settle_decisions"
 MAX_REASON = 1000
 ONE_CALL = timedelta(minutes=5)  # longer than a call lasts with all its repetitions: older ones are dead
 OVERTAKEN = "a later decision came first"
+NOT_TOLD = "not told"
 _PENDING = [CallState.PLANNED, CallState.INTENT]
 
 
@@ -112,6 +117,8 @@ def settle(*, decision: WorkerDecision, marketplace: Marketplace) -> bool:
     """Make the decision's call; return whether the marketplace stands as decided. Repeatable.
 
     A call about the same that may still be on its way is waited for, this decision's own too: the beat comes back.
+    The worker is told once the call is made. A process killed between the call and its result leaves both to be
+    repeated: the call sets a state, and a second message with the same words does no harm.
 
     Raises:
         Refused: the marketplace refused for good, or the worker belongs to another one.
@@ -135,14 +142,16 @@ def settle(*, decision: WorkerDecision, marketplace: Marketplace) -> bool:
     try:
         _make(decision, type_id, marketplace)
     except MarketplaceError as error:
-        told = _without_id(error, decision.worker)
+        told = _without_id(str(error), decision.worker)
         if error.failure is Failure.THROTTLED:  # it was not done, so nothing is on its way
             WorkerCall.objects.filter(decision=decision).update(state=CallState.PLANNED)
         elif not error.retry:
             _refused(decision, told)
         raise Refused(f"the marketplace refused to {decision.action}: {told}") from error
     crash_point("qualify.after_call")
-    _close(decision, "")
+    note = _tell(decision, marketplace)
+    crash_point("qualify.after_notice")
+    _close(decision, note)
     return True
 
 
@@ -183,7 +192,7 @@ def settle_outstanding(
     """Settle what waits, oldest first (``ids``: only these decisions); return how many are settled."""
     waiting = WorkerDecision.objects.filter(
         call__state__in=_PENDING, worker__environment=marketplace.environment.name
-    ).select_related("worker", "qualification")
+    ).select_related("worker", "qualification", "project")
     if ids is not None:
         waiting = waiting.filter(pk__in=ids)
     settled = 0
@@ -216,9 +225,36 @@ def _intend(decision: WorkerDecision) -> bool:
     return bool(claimed.update(state=CallState.INTENT, attempt_at=now))
 
 
-def _without_id(error: MarketplaceError, worker: Worker) -> str:
+def _tell(decision: WorkerDecision, marketplace: Marketplace) -> str:
+    """Send the worker what there is to say of the decision; return a note of why it failed, or nothing."""
+    pool = Pool(decision.qualification.slug) if decision.qualification is not None else None
+    notice = notice_of(WorkerAction(decision.action), pool, decision.project.name, decision.reason)
+    if notice is None or not _extend(decision):
+        return ""
+    worker_id = decision.worker.worker_id
+    try:
+        why = marketplace.notify([worker_id], notice.subject, notice.text).get(worker_id)
+    except MarketplaceError as error:
+        why = str(error)
+    if why is None:
+        return ""
+    note = f"{NOT_TOLD}: {_without_id(why, decision.worker)}"
+    logger.warning("decision %s about worker %s is carried out, but %s", decision.pk, decision.worker, note)
+    return note[:400]
+
+
+def _extend(decision: WorkerDecision) -> bool:
+    """Give the message a full time of its own; False when a later decision has ended this one meanwhile.
+
+    So a message never arrives after that of a later decision, which waits for this one as long as it is alive.
+    """
+    going_on = WorkerCall.objects.filter(decision=decision, state=CallState.INTENT)
+    return bool(going_on.update(attempt_at=timezone.now()))
+
+
+def _without_id(words: str, worker: Worker) -> str:
     """Return the marketplace's words as pages and logs may have them."""
-    return str(error).replace(worker.worker_id, str(worker))
+    return words.replace(worker.worker_id, str(worker))
 
 
 def _about_the_same(decision: WorkerDecision) -> "QuerySet[WorkerDecision]":

@@ -81,7 +81,7 @@ def test_all_is_there_without_a_script(
     page.locator("[data-spot=remark-1-clue] summary").click()
     page.fill("[name=remark-1-clue]", "Which cup?")
     page.locator("button[value=again]").click()
-    page.get_by_text("All attempts are answered").wait_for()
+    page.get_by_text("No training attempt waits for an answer").wait_for()
     assert Feedback.objects.get().remarks[0]["part"] == "clue"
     settled(attempt)
 

@@ -54,6 +54,8 @@ def busy(site: str, project: Project, make_image: MakeImage) -> market.Accepted:
         (WorkerAction.GRANT, Pool.QUALIFIED),
         (WorkerAction.GRANT, Pool.TRAINED),
         (WorkerAction.REVOKE, Pool.TRAINED),
+        (WorkerAction.GRANT, Pool.EXCLUDED),
+        (WorkerAction.REVOKE, Pool.EXCLUDED),
     )
     for action, pool in history:
         made = qualifications.decide_about(
@@ -79,8 +81,8 @@ def test_the_worker_site(
     page = open_page(width=width, height=844, color_scheme=scheme)
     _look(page, "/sign-in/", "sign-in")
     sign_in(page, "wilma")
-    for name in ("work", "history", "earnings", "qualifications"):
-        _look(page, reverse(f"marketplace:{name}"), name)
+    for name in ("work", "history", "earnings", "qualifications", "messages", "messages"):
+        _look(page, reverse(f"marketplace:{name}"), name)  # the second time, the messages are read
     for group in HITType.objects.order_by("pk"):
         _look(
             page, reverse("marketplace:preview", args=[group.hit_type_id]), f"preview of {group.description}"

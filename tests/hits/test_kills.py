@@ -19,7 +19,7 @@ from django.utils import timezone
 from hits.domain.crashpoints import EXIT_STATUS
 from hits.domain.pool import Pool
 from hits.domain.states import CallState, HitState, Match, Verdict, WorkerAction
-from hits.marketplace.models import HIT, BonusPayment
+from hits.marketplace.models import HIT, BonusPayment, Message
 from hits.marketplace.models import Assignment as Slot
 from hits.marketplace.models import Qualification as MarketQualification
 from hits.models import Assignment, Hit, Image, Project, Submission, Worker, WorkerCall
@@ -156,6 +156,30 @@ def test_killed_while_granting_the_worker_holds_it_once(
     assert (again.returncode, again.stdout.strip()) == (0, "1"), again.stderr
     assert WorkerCall.objects.get(decision=decision).state == CallState.DONE
     assert [row.value for row in MarketQualification.objects.all()] == [1]
+
+
+@pytest.mark.parametrize("point", ["qualify.after_call", "qualify.after_notice"])
+def test_killed_while_telling_of_a_pause_the_worker_is_told_and_excluded_once(
+    project: Project, make_image: MakeImage, endpoint: dict[str, str], point: str
+) -> None:
+    market.fund()
+    published(project, [make_image(1)])
+    here = marketplace().environment.name
+    worker = Worker.objects.create(environment=here, worker_id=market.market_worker().worker_id)
+    decision = decide_about(
+        project=project, worker=worker, action=WorkerAction.GRANT, pool=Pool.EXCLUDED, reason="Why.", by=None
+    )
+    killed = children.run(QUALIFY, DEERSTALKER_CRASH_AT=point, **endpoint)
+    assert killed.returncode == EXIT_STATUS, killed.stderr
+    told = int(point == "qualify.after_notice")
+    assert Message.objects.count() == told
+    WorkerCall.objects.update(attempt_at=timezone.now() - ONE_CALL)  # nothing can be on its way any more
+    again = children.run(QUALIFY, **endpoint)
+    assert (again.returncode, again.stdout.strip()) == (0, "1"), again.stderr
+    call = WorkerCall.objects.get(decision=decision)
+    assert (call.state, call.error) == (CallState.DONE, "")
+    assert [row.value for row in MarketQualification.objects.all()] == [1]
+    assert Message.objects.count() == told + 1  # the same words twice at worst, never none
 
 
 def _post_json(url: str, token: str, body: dict[str, Any]) -> tuple[int, dict[str, Any]]:

@@ -130,6 +130,7 @@ def test_time_over_page(near: Any, worker: Worker, browser: Browser) -> None:
         "/work/history",
         "/work/earnings",
         "/work/qualifications",
+        "/work/messages",
         "/work/groups/G/preview",
         "/work/tasks/T",
     ],

@@ -24,8 +24,17 @@ def _answers(port: int) -> bool:
         return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
-FAST = ["tests/hits/test_loop.py", "tests/marketplace/test_money.py", "tests/marketplace/test_concurrency.py"]
-SLOW = [
+MONEY = [
+    "tests/hits/test_loop.py",
+    "tests/marketplace/test_money.py",
+    "tests/marketplace/test_concurrency.py",
+]
+PEOPLE = [
+    "tests/hits/test_qualifications.py",
+    "tests/marketplace/test_admission.py",
+    "tests/attack/test_access.py",
+]
+FAULTS = [
     "tests/hits/test_jobs.py",
     "tests/hits/test_kills.py",
     "tests/attack/test_money.py",
@@ -33,17 +42,12 @@ SLOW = [
 ]
 
 
-@pytest.mark.postgres
-@pytest.mark.timeout(400)
-def test_money_and_matching_hold_on_postgresql() -> None:
-    _passes_on_postgresql(FAST)
-
-
 @pytest.mark.long
 @pytest.mark.postgres
 @pytest.mark.timeout(900)
-def test_kills_outages_and_jobs_hold_on_postgresql() -> None:
-    _passes_on_postgresql(SLOW)
+@pytest.mark.parametrize("suites", [MONEY, PEOPLE, FAULTS], ids=["money", "people", "faults"])
+def test_money_people_and_faults_hold_on_postgresql(suites: list[str]) -> None:
+    _passes_on_postgresql(suites)
 
 
 def _passes_on_postgresql(suites: list[str]) -> None:

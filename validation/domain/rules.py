@@ -76,9 +76,10 @@ def sentence(figures: Mapping[str, Any]) -> str:
     measure, n, count = Measure(figures["measure"]), figures["n"], figures["count"]
     below = figures["below"]
     if measure is Measure.CENTS_PER_HOUR:
+        tasks = f"median of your last {n} tasks" if n > 1 else "pay of your last task"
         return (
-            f"The median of your last {n} tasks comes to ${figures['value'] / 100:.2f} an hour of active time, over "
-            f"${below / 100:.2f}: they were done faster than they can be done with care."
+            f"The {tasks} comes to ${figures['value'] / 100:.2f} an hour of active time, over "
+            f"${below / 100:.2f}: that is faster than can be done with care."
         )
     were = "was" if count == 1 else "were"
     what = {

@@ -168,7 +168,7 @@ def _grants(worker: Worker, project: Project) -> Iterator[Event]:
             CallState(row.call.state), "outstanding"
         )
         text = "" if row.reason in said else row.reason
-        if row.call.error and state:
+        if row.call.error:
             text = f"{text} {row.call.error}".strip()
         yield Event(row.decided_at, f"{_DID[row.action]}{what}", text, _who(row.decided_by), state=state)
 

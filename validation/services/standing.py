@@ -79,7 +79,7 @@ def carry_out(*, project: Project, worker: Worker, marketplace: Marketplace) -> 
     """
     waiting = WorkerDecision.objects.filter(
         project=project, worker=worker, call__state__in=[CallState.PLANNED, CallState.INTENT]
-    ).select_related("worker", "qualification")
+    ).select_related("worker", "qualification", "project")
     trouble = []
     for decision in waiting.order_by("pk"):
         try:

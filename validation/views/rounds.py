@@ -21,6 +21,7 @@ from hits.models import Image, Job, Project
 from hits.mturk.environments import current
 from hits.payments.summary import batch_money
 from hits.selectors import console
+from hits.selectors.access import listed
 from hits.selectors.eligibility import holders
 from hits.selectors.images import facts, usable
 from hits.services import launch
@@ -155,7 +156,8 @@ def _new(
                 forget_balance()
                 return redirect(there)
         else:
-            context |= _estimate(project, form, *plan()) | {"carried": _carried(request.POST)}
+            where = listed(form.cleaned_data["countries"])
+            context |= _estimate(project, form, *plan()) | {"carried": _carried(request.POST), "where": where}
     context |= {
         "project": project,
         "section": "people",

@@ -3,6 +3,7 @@
 from .accounts import AccessKey, CountryDeclaration, Requester, Worker
 from .append_only import AppendOnlyError
 from .clock import Clock
+from .messages import Message
 from .money import BonusPayment, EntryKind, LedgerEntry
 from .qualifications import (
     GrantStatus,
@@ -28,6 +29,7 @@ __all__ = [
     "GrantStatus",
     "HITType",
     "LedgerEntry",
+    "Message",
     "Outcome",
     "Qualification",
     "QualificationChange",

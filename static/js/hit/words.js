@@ -9,7 +9,7 @@ export const words = {
   saved: (time) => interpolate(gettext('Saved %(time)s ago'), { time }),
   keptHere: gettext('Not saved yet, kept on this device'),
   notKept: gettext('Not saved yet, keep this page open'),
-  twoVersions: gettext('Two versions: choose below'),
+  twoVersions: gettext('Two versions: choose one'),
   savedAgain: gettext('Saved again.'),
   refused: gettext('Not saved: this is too long'),
   expired: gettext('Not saved: reload the page'),

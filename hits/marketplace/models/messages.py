@@ -1,0 +1,30 @@
+"""What requesters tell workers outside of their tasks."""
+
+from __future__ import annotations
+
+from django.db import models
+from django.db.models import Q
+
+from .accounts import Requester, Worker
+
+
+class Message(models.Model):
+    """One requester's words to one worker. ``read_at`` is empty until the worker has opened the page with it."""
+
+    requester = models.ForeignKey(Requester, on_delete=models.PROTECT, related_name="messages")
+    worker = models.ForeignKey(Worker, on_delete=models.PROTECT, related_name="messages")
+    subject = models.CharField(max_length=200)
+    text = models.CharField(max_length=4096)
+    sent_at = models.DateTimeField()
+    read_at = models.DateTimeField(null=True)
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["worker", "-id"], name="mkt_message_of_worker"),  # the page, newest first
+            models.Index(
+                fields=["worker"], name="mkt_message_unread", condition=Q(read_at__isnull=True)
+            ),  # the number in every page's head
+        ]
+
+    def __str__(self) -> str:
+        return f"message {self.pk}"

@@ -1,0 +1,27 @@
+"""What requesters wrote to a worker."""
+
+from __future__ import annotations
+
+from django.core.paginator import Paginator
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET
+
+from hits.marketplace.models import Clock, Worker
+from hits.marketplace.selectors.messages import inbox
+from hits.marketplace.services import messages as services
+
+from .access import worker_required
+
+PER_PAGE = 20
+
+
+@never_cache
+@require_GET
+@worker_required
+def messages(request: HttpRequest, worker: Worker) -> HttpResponse:
+    """List what was written to the worker, newest first; what this page shows counts as read from now on."""
+    page = Paginator(inbox(worker), PER_PAGE).get_page(request.GET.get("page"))
+    services.mark_read(worker=worker, messages=list(page), now=Clock.now())
+    return render(request, "marketplace/messages.html", {"worker": worker, "page": page})

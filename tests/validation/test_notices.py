@@ -1,0 +1,180 @@
+"""A worker reads why they get no new tasks, and that tasks are open again, on the marketplace's own page."""
+
+import logging
+from collections.abc import Callable
+from html import unescape
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from django.utils import timezone
+
+from hits.domain.notices import notice_of
+from hits.domain.pool import Pool
+from hits.domain.states import CallState, WorkerAction
+from hits.marketplace.models import Message, Qualification
+from hits.marketplace.models import Worker as MarketWorker
+from hits.models import Image, Project, Worker, WorkerCall
+from hits.mturk.boto import BotoMarketplace, marketplace
+from hits.mturk.port import Failure, MarketplaceError
+from hits.services import qualifications
+from hits.services.qualifications import OVERTAKEN, decide_about, settle
+from tests.support.loop import published
+from tests.support.market import fund, market_worker
+from validation.domain.standing import Standing
+from validation.selectors.worker_history import history
+from validation.services.standing import carry_out, change_standing
+
+pytestmark = pytest.mark.django_db(transaction=True)
+WHY = "Your last ten boxes cover the whole photo."
+BACK = "We talked it over."
+
+
+@pytest.fixture
+def wilma(project: Project, make_image: Callable[..., Image]) -> MarketWorker:
+    """Somebody whom the project knows."""
+    fund()
+    published(project, [make_image(1)])
+    return market_worker()
+
+
+@pytest.fixture
+def worker(wilma: MarketWorker) -> Worker:
+    return Worker.objects.create(environment="local", worker_id=wilma.worker_id)
+
+
+def put(project: Project, worker: Worker, standing: Standing, by: User, reason: str) -> list[str]:
+    change_standing(project=project, worker=worker, standing=standing, reason=reason, by=by)
+    return carry_out(project=project, worker=worker, marketplace=marketplace())
+
+
+def inbox(person: MarketWorker) -> str:
+    """Return the person's page of messages."""
+    browser = Client()
+    browser.force_login(person.user, backend="django.contrib.auth.backends.ModelBackend")
+    return unescape(browser.get("/work/messages").content.decode())
+
+
+def subjects() -> list[str]:
+    return list(Message.objects.order_by("pk").values_list("subject", flat=True))
+
+
+def excluded(worker: Worker) -> list[str]:
+    """Return the state of the soft block as the marketplace keeps it."""
+    rows = Qualification.objects.filter(worker__worker_id=worker.worker_id)
+    return list(rows.values_list("status", flat=True))
+
+
+def test_a_paused_worker_reads_the_reason_and_later_that_tasks_are_open_again(
+    project: Project, wilma: MarketWorker, worker: Worker, researcher: User
+) -> None:
+    assert put(project, worker, Standing.PAUSED, researcher, WHY) == []
+    page = inbox(wilma)
+    assert f"You get no new tasks of {project.name} for now" in page
+    assert f"<p>{WHY}</p>" in page
+    assert "still paid" in page
+    assert inbox(market_worker("carla")).count(WHY) == 0
+    assert put(project, worker, Standing.ACTIVE, researcher, BACK) == []
+    page = inbox(wilma)
+    assert f"Tasks of {project.name} are open to you again" in page
+    assert BACK in page
+    assert Message.objects.count() == 2
+    assert carry_out(project=project, worker=worker, marketplace=marketplace()) == []
+    assert qualifications.settle_outstanding(marketplace=marketplace()) == 0
+    assert Message.objects.count() == 2  # nothing is told twice
+
+
+def test_only_what_the_marketplace_does_not_show_is_told(
+    project: Project, wilma: MarketWorker, worker: Worker, researcher: User, admin: User
+) -> None:
+    for action in (WorkerAction.GRANT, WorkerAction.REVOKE):
+        decision = decide_about(
+            project=project, worker=worker, action=action, pool=Pool.TRAINED, reason="Ready.", by=researcher
+        )
+        assert settle(decision=decision, marketplace=marketplace())
+    put(project, worker, Standing.BLOCKED, admin, WHY)
+    assert subjects() == []  # the page of qualifications says each of these with its reason
+    put(project, worker, Standing.PAUSED, admin, "A pause is enough.")
+    assert subjects() == [
+        f"You are no longer blocked from the tasks of {project.name}",
+        f"You get no new tasks of {project.name} for now",
+    ]
+
+
+@pytest.mark.parametrize("way", ["refused", "lost", "missed"])
+def test_a_message_that_fails_leaves_the_pause_done_and_noted(
+    project: Project,
+    worker: Worker,
+    researcher: User,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    way: str,
+) -> None:
+    granted = []
+    grant = BotoMarketplace.grant
+
+    def counted(self: BotoMarketplace, *arguments: object) -> None:
+        granted.append(arguments)
+        grant(self, *arguments)  # type: ignore[arg-type]
+
+    def fail(self: BotoMarketplace, worker_ids: list[str], subject: str, text: str) -> dict[str, str]:
+        why = f"{worker.worker_id} is not known here"
+        if way == "missed":
+            return {worker.worker_id: why}
+        raise MarketplaceError(Failure.REFUSED if way == "refused" else Failure.UNREACHABLE, why)
+
+    monkeypatch.setattr(BotoMarketplace, "grant", counted)
+    monkeypatch.setattr(BotoMarketplace, "notify", fail)
+    with caplog.at_level(logging.DEBUG, logger="hits"):
+        assert put(project, worker, Standing.PAUSED, researcher, WHY) == []
+    call = WorkerCall.objects.get()
+    assert (call.state, call.error) == (CallState.DONE, f"not told: {worker} is not known here")
+    assert excluded(worker) == ["Granted"]
+    assert worker.worker_id not in "".join(record.getMessage() for record in caplog.records)
+    assert f"about worker {worker} is carried out, but not told" in caplog.text
+    assert "not told" in history(worker, project)[0].text + history(worker, project)[1].text
+    assert qualifications.settle_outstanding(marketplace=marketplace()) == 0
+    assert len(granted) == 1
+
+
+def test_whom_the_requester_may_not_write_is_paused_all_the_same(
+    project: Project, worker: Worker, researcher: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # As on Mechanical Turk, where a qualification alone does not count as work.
+    monkeypatch.setattr("hits.marketplace.operations.messages.known_workers", lambda *_: set())
+    assert put(project, worker, Standing.PAUSED, researcher, WHY) == []
+    assert WorkerCall.objects.get().error.startswith("not told: You have not approved or rejected work")
+    assert excluded(worker) == ["Granted"]
+
+
+def test_a_message_never_follows_that_of_a_later_decision(
+    project: Project, worker: Worker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    facts = {"project": project, "worker": worker, "pool": Pool.EXCLUDED, "reason": WHY, "by": None}
+    pause = decide_about(action=WorkerAction.GRANT, **facts)
+    grant = BotoMarketplace.grant
+
+    def slow(self: BotoMarketplace, *arguments: object) -> None:
+        """Take so long that the pause counts as dead, and somebody else ends it before it comes back."""
+        grant(self, *arguments)  # type: ignore[arg-type]
+        WorkerCall.objects.filter(decision=pause).update(attempt_at=timezone.now() - qualifications.ONE_CALL)
+        later = decide_about(action=WorkerAction.REVOKE, **facts)
+        assert settle(decision=later, marketplace=self)
+        assert settle(decision=pause, marketplace=self)  # the beat finds it overtaken
+
+    monkeypatch.setattr(BotoMarketplace, "grant", slow)
+    assert settle(decision=pause, marketplace=marketplace())
+    assert subjects() == [f"Tasks of {project.name} are open to you again"]
+    assert excluded(worker) == ["Revoked"]
+    assert WorkerCall.objects.get(decision=pause).error == OVERTAKEN
+
+
+def test_the_longest_words_fit() -> None:
+    longest = Project._meta.get_field("name").max_length
+    assert longest
+    for action in (WorkerAction.GRANT, WorkerAction.REVOKE, WorkerAction.UNBLOCK):
+        pool = None if action is WorkerAction.UNBLOCK else Pool.EXCLUDED
+        notice = notice_of(action, pool, "n" * longest, "r" * qualifications.MAX_REASON)
+        assert notice is not None
+        assert len(notice.subject) <= 200
+        assert len(notice.text) <= 4096
