@@ -51,7 +51,7 @@ QUESTIONS = (
     ),
     Question(
         "english",
-        "English",
+        "How well you know English",
         (("first", "My first language"), ("fluent", "Fluent"), ("good", "Good enough for this work")),
     ),
 )

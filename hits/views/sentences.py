@@ -49,7 +49,7 @@ SENTENCES = (
     _("Vocational training"),
     _("Bachelor’s degree"),
     _("Master’s degree or higher"),
-    _("English"),
+    _("How well you know English"),
     _("My first language"),
     _("Fluent"),
     _("Good enough for this work"),

@@ -65,7 +65,7 @@ def test_the_model_and_what_is_served() -> None:
         "AssociateQualificationWithWorker", "CreateQualificationType", "CreateWorkerBlock",
         "DeleteWorkerBlock", "DisassociateQualificationFromWorker", "GetQualificationScore",
         "GetQualificationType", "ListQualificationTypes", "ListWorkerBlocks",
-        "ListWorkersWithQualificationType", "UpdateQualificationType",
+        "ListWorkersWithQualificationType", "NotifyWorkers", "UpdateQualificationType",
     }  # fmt: skip
 
 

@@ -118,6 +118,24 @@ def test_who_gets_no_tasks_already_is_not_proposed_for_a_pause(
     assert standing_of(careless, project).standing is Standing.DEQUALIFIED
 
 
+def test_a_proposal_that_a_change_by_hand_overtook_is_closed_with_it(
+    project: Project, careless: Worker, rule: StandingRule, researcher: User
+) -> None:
+    stricter = save(project, proposes=Standing.DEQUALIFIED)
+    rules.evaluate_all()
+    change_standing(project=project, worker=careless, standing=Standing.PAUSED, reason="Why", by=researcher)
+    closed = StandingProposal.objects.get(rule=rule)
+    assert (closed.state, closed.decided_by) == (ProposalState.DISMISSED, researcher)
+    assert closed.reason == f"{careless} is paused: Why"
+    with pytest.raises(Conflict):
+        rules.accept(proposal=closed, reason="Why", by=researcher)
+    assert StandingProposal.objects.get(rule=stricter).state == ProposalState.OPEN
+    change_standing(
+        project=project, worker=careless, standing=Standing.DEQUALIFIED, reason="More", by=researcher
+    )
+    assert StandingProposal.objects.get(rule=stricter).state == ProposalState.DISMISSED
+
+
 def test_a_proposal_that_events_overtook_is_dismissed_not_accepted(
     project: Project, careless: Worker, rule: StandingRule, researcher: User
 ) -> None:
@@ -126,6 +144,7 @@ def test_a_proposal_that_events_overtook_is_dismissed_not_accepted(
     change_standing(
         project=project, worker=careless, standing=Standing.DEQUALIFIED, reason="Why", by=researcher
     )
+    StandingProposal.objects.update(state=ProposalState.OPEN)  # as if a rule had found it a moment later
     with pytest.raises(Conflict, match="dequalified already; dismiss"):
         rules.accept(proposal=proposal, reason="Why", by=researcher)
     proposal.refresh_from_db()

@@ -15,7 +15,7 @@ from hits.selectors.roles import may
 from hits.services import audit, qualifications
 from hits.services.errors import Conflict, Refused
 from hits.services.qualifications import MAX_REASON
-from validation.domain.standing import DERIVED, SHUT, Standing
+from validation.domain.standing import DERIVED, SHUT, ProposalState, Standing
 from validation.models import StandingChange, StandingProposal
 
 # What a de-qualified worker gets back, as far as they held it, when they may work again.
@@ -68,6 +68,8 @@ def change_standing(
         proposal=proposal,
         decided_by_id=by.pk if by else None,
     )
+    if standing in SHUT:
+        _close_proposals(change)
     audit.record(project=project, actor=by, action=f"standing.{standing.value}", subject=worker.pk)
     return change
 
@@ -90,6 +92,21 @@ def carry_out(*, project: Project, worker: Worker, marketplace: Marketplace) -> 
             if not done:
                 trouble.append("an earlier call about this worker is still on its way")
     return trouble
+
+
+def _close_proposals(change: StandingChange) -> None:
+    """What rules proposed, and this change went as far as, has been decided with it."""
+    others = StandingProposal.objects.filter(
+        worker=change.worker, rule__project=change.project, state=ProposalState.OPEN
+    ).exclude(pk=change.proposal_id)
+    if change.standing == Standing.PAUSED:
+        others = others.filter(rule__proposes=Standing.PAUSED)
+    others.update(
+        state=ProposalState.DISMISSED,
+        decided_by_id=change.decided_by_id,
+        decided_at=change.decided_at,
+        reason=f"{change.worker} is {change.standing}: {change.reason}"[:MAX_REASON],
+    )
 
 
 def _checked(standing: Standing, reason: str) -> str:
