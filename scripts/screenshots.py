@@ -170,15 +170,16 @@ def _console_pages(browser: Browser, accounts: dict[str, str]) -> None:
 def _road_pages(page: Page) -> None:
     """Grade a few pairs, then look at an applicant, and at what workers are told."""
     page.goto("/projects/sample-photos/applicants/")
+    page.get_by_role("link", name="Sample photos: qualification").click()
     page.get_by_role("link", name=re.compile("^Grade")).first.click()
     for _ in range(3):
         page.keyboard.press("1")
         page.wait_for_timeout(400)
     _take(page, "grading-1280")
-    page.goto("/projects/sample-photos/workers/")
+    page.goto("/projects/played-loop-1/workers/")
     page.locator("main table a").first.click()
     _take(page, "worker-1280")
-    _take(page, "instructions-1280", "/projects/sample-photos/instructions/sherlock_observation/edit")
+    _take(page, "instructions-1280", "/projects/sample-photos/instructions/sherlock_observation/")
 
 
 def _signed_in(browser: Browser, name: str, accounts: dict[str, str]) -> Page:

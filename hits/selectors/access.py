@@ -43,8 +43,10 @@ def who_may(batch: Batch) -> WhoMay:
 
 def in_words(people: Sequence[str], places: Sequence[str], limit: int | None) -> WhoMay:
     """Return conditions in words; nothing said means that all are let in."""
+    said = [words[:1].lower() + words[1:] for words in filter(None, people)]
+    together = "; ".join(said)
     return WhoMay(
-        people="; ".join(filter(None, people)) or "Everybody",
+        people=together[:1].upper() + together[1:] or "Everybody",
         countries="; ".join(places) or "All countries",
         each=f"{limit} task{'s' if limit != 1 else ''}" if limit is not None else "As many as there are",
     )

@@ -156,7 +156,7 @@ def test_other_conditions_have_words_too(project: Project, make_image: MakeImage
     said = who_may(batch)
     assert said.people == (
         "Workers who have not handed in the qualification task yet; "
-        "Workers whose “street-scenes: qualified” is at least 8"
+        "workers whose “street-scenes: qualified” is at least 8"
     )
     assert said.countries == "All but France and Germany"
     assert said.each == "1 task"

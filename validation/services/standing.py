@@ -98,7 +98,9 @@ def _close_proposals(change: StandingChange) -> None:
     """What rules proposed, and this change went as far as, has been decided with it."""
     others = StandingProposal.objects.filter(
         worker=change.worker, rule__project=change.project, state=ProposalState.OPEN
-    ).exclude(pk=change.proposal_id)
+    )
+    if change.proposal_id is not None:
+        others = others.exclude(pk=change.proposal_id)
     if change.standing == Standing.PAUSED:
         others = others.filter(rule__proposes=Standing.PAUSED)
     others.update(
