@@ -7,7 +7,11 @@ from hits.models import Attempt, ConsentText, Participation, Project, Unit, Work
 
 def unit_by_public_id(public_id: uuid.UUID) -> Unit | None:
     """Return a unit with its batch and project, or ``None``."""
-    return Unit.objects.select_related("batch__project", "batch__instructions").filter(public_id=public_id).first()
+    return (
+        Unit.objects.select_related("batch__project", "batch__instructions")
+        .filter(public_id=public_id)
+        .first()
+    )
 
 
 def known_worker(environment: str, worker_id: str) -> Worker | None:

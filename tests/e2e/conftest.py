@@ -86,7 +86,9 @@ def sign_in() -> Callable[[Any, str], None]:
 
 
 @pytest.fixture
-def accept_photo(site: str, project: Project, make_image: Callable[..., Image]) -> Callable[..., market.Accepted]:
+def accept_photo(
+    site: str, project: Project, make_image: Callable[..., Image]
+) -> Callable[..., market.Accepted]:
     """Return a function that publishes one photo of a size and takes it as a worker who agreed to everything."""
 
     def accept(width: int = 640, height: int = 480, *, worker: str = "wilma") -> market.Accepted:

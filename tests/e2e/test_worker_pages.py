@@ -115,9 +115,7 @@ def _set(pair: Observation) -> SetToJudge:
 def test_the_judging_tasks(busy: market.Accepted, project: Project, open_page: OpenPage, scheme: str) -> None:
     pairs = list(Observation.objects.order_by("pk"))
     judged, _ = launch_review(project=project, observations=pairs[:1], by=None)
-    rated, _ = launch_comparison(
-        project=project, sets=[_set(pairs[0])], by=None, name="Ratings"
-    )
+    rated, _ = launch_comparison(project=project, sets=[_set(pairs[0])], by=None, name="Ratings")
     judge = market.market_worker("wanda")
     page = open_page(color_scheme=scheme)
     for batch in (judged, rated):
