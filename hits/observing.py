@@ -5,7 +5,7 @@ Kinds never import one another, so what two of them have in common stands here, 
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import Any
+from typing import Any, ClassVar
 
 from pydantic import Field
 
@@ -14,7 +14,7 @@ from hits.domain.geometry import Box, BoxError, parse_box
 from hits.domain.observation import Confidence, ObservationPair
 from hits.domain.text import MAX_CLUE, MAX_INFERENCE, TextError, clean_line
 from hits.hints.card import LONGEST_TEXT, Card, Rule
-from hits.kind import FieldError, Schema
+from hits.kind import FieldError, HitKind, Schema
 
 MAX_BOXES = 20
 MOST_CARDS = 5  # as many colours as the design tells apart
@@ -28,7 +28,7 @@ class Unit(Schema):
 
 
 class Observation(Schema):
-    """One card of the page. Boxes stay plain here: ``check_observations`` names the box that is wrong."""
+    """One card of the page. Boxes stay plain here: ``check_answer`` names the box that is wrong."""
 
     index: int = Field(ge=1, le=MOST_CARDS)
     clue: str = Field(max_length=65_536)
@@ -43,27 +43,68 @@ class Answer(Schema):
     observations: list[Observation] = Field(min_length=1, max_length=MOST_CARDS)
 
 
-def page_unit(image: ImageFacts, *, required: int, maximum: int) -> dict[str, Any]:
-    """Return what the page's script needs: the image, the cards in order, the limits of each field."""
-    return {
-        "image": image.as_page(),
-        "required": required,
-        "cards": [{"index": index, "bonus": index > required} for index in range(1, maximum + 1)],
-        "limits": {"clue": MAX_CLUE, "inference": MAX_INFERENCE, "boxes": MAX_BOXES},
-    }
+class ObservingKind(HitKind):
+    """A kind whose answer is a few cards about one photo: ``required`` ones, and up to ``maximum`` for a bonus."""
 
+    required: ClassVar[int]
+    maximum: ClassVar[int]
+    hint_rules: ClassVar[tuple[Rule, ...]] = HINT_RULES
+    Unit: ClassVar[type[Schema]] = Unit
+    Answer: ClassVar[type[Schema]] = Answer
 
-def check_observations(
-    answer: Answer, image: ImageFacts, *, required: int, maximum: int
-) -> tuple[dict[str, Any], list[FieldError]]:
-    """Check numbers, texts and boxes; return the tidied answer, cards in order, and what is wrong."""
-    errors = check_indices([item.index for item in answer.observations], required, maximum)
-    tidy = []
-    for position, item in enumerate(answer.observations):
-        row, found = _check_observation(item, image, f"observations[{position}]")
-        tidy.append(row)
-        errors += found
-    return {"observations": sorted(tidy, key=lambda row: row["index"])}, errors
+    def image_ids(self, unit: Mapping[str, Any]) -> list[int]:
+        """Return the one image's id."""
+        return [unit["image"]]
+
+    def page_unit(
+        self, unit: Mapping[str, Any], images: Mapping[int, ImageFacts], seed: str
+    ) -> dict[str, Any]:
+        """Return the image, the cards in order, and the limits of each field."""
+        return {
+            "image": images[unit["image"]].as_page(),
+            "required": self.required,
+            "cards": [
+                {"index": index, "bonus": index > self.required} for index in range(1, self.maximum + 1)
+            ],
+            "limits": {"clue": MAX_CLUE, "inference": MAX_INFERENCE, "boxes": MAX_BOXES},
+        }
+
+    def check_answer(
+        self, unit: Mapping[str, Any], images: Mapping[int, ImageFacts], answer: Schema
+    ) -> tuple[dict[str, Any], list[FieldError]]:
+        """Check numbers, texts and boxes; return the tidied answer, cards in order, and what is wrong."""
+        assert isinstance(answer, Answer)
+        errors = check_indices([item.index for item in answer.observations], self.required, self.maximum)
+        tidy = []
+        for position, item in enumerate(answer.observations):
+            row, found = _check_observation(item, images[unit["image"]], f"observations[{position}]")
+            tidy.append(row)
+            errors += found
+        return {"observations": sorted(tidy, key=lambda row: row["index"])}, errors
+
+    def hint_cards(
+        self, unit: Mapping[str, Any], images: Mapping[int, ImageFacts], draft: Mapping[str, Any]
+    ) -> list[Card]:
+        """Return the cards as they stand."""
+        return hint_cards(draft, images[unit["image"]])
+
+    def bonus_items(self, answer: Mapping[str, Any]) -> int:
+        """Return how many cards beyond the required ones were written; they are complete or refused."""
+        return sum(item["index"] > self.required for item in answer["observations"])
+
+    def observations(self, unit: Mapping[str, Any], answer: Mapping[str, Any]) -> list[ObservationPair]:
+        """Return the answer's pairs in the order of their numbers."""
+        return [
+            ObservationPair(
+                index=item["index"],
+                clue=item["clue"],
+                inference=item["inference"],
+                confidence=Confidence(item["confidence"]),
+                boxes=tuple(Box(**box) for box in item["boxes"]),
+                bonus=item["index"] > self.required,
+            )
+            for item in answer["observations"]
+        ]
 
 
 def check_line(raw: str, *, maximum: int, path: str, wanted: str) -> tuple[str, list[FieldError]]:
@@ -89,21 +130,6 @@ def check_indices(indices: Sequence[int], required: int, maximum: int) -> list[F
     for index in sorted({index for index in indices if index > maximum}):
         errors.append(FieldError("observations", f"observation {index} is one too many: send 1 to {maximum}"))
     return errors
-
-
-def pairs_of(answer: Mapping[str, Any], *, required: int) -> list[ObservationPair]:
-    """Return the answer's pairs in the order of their numbers."""
-    return [
-        ObservationPair(
-            index=item["index"],
-            clue=item["clue"],
-            inference=item["inference"],
-            confidence=Confidence(item["confidence"]),
-            boxes=tuple(Box(**box) for box in item["boxes"]),
-            bonus=item["index"] > required,
-        )
-        for item in answer["observations"]
-    ]
 
 
 def hint_cards(draft: Mapping[str, Any], image: ImageFacts, *, boxes: bool = True) -> list[Card]:
