@@ -27,8 +27,14 @@ class Command(DeerstalkerCommand):
         """Load the models, listen, and clean up at the end."""
         signal.signal(signal.SIGTERM, _stop)
         path: Path = settings.HINTS_SOCKET
-        with suppress(KeyboardInterrupt), _alone(path):
-            self._serve(path)
+        try:
+            with suppress(KeyboardInterrupt), _alone(path):
+                self._serve(path)
+        finally:
+            # Nothing is left to clean up: a second request to stop, as Ctrl C in a terminal and the parent make
+            # together, must not end the interpreter's own farewell with a traceback.
+            for number in (signal.SIGINT, signal.SIGTERM):
+                signal.signal(number, signal.SIG_IGN)
 
     def _serve(self, path: Path) -> None:
         # A page waits for one short sentence: a second thread gains little and takes the web server's core.
