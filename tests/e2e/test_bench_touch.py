@@ -12,6 +12,9 @@ OpenTask = Callable[..., Task]
 PHONE = {"width": 390, "height": 844, "has_touch": True, "is_mobile": True, "device_scale_factor": 2}
 
 
+TWO_FRAMES = "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done())))"
+
+
 class Fingers:
     """Real touches, as the browser's own input layer makes them."""
 
@@ -33,6 +36,8 @@ class Fingers:
                 x, y = self.down[ord(name)]
                 self.down[ord(name)] = x + dx / steps, y + dy / steps
             self._send("touchMove")
+        # The browser hands moves over with its next picture: on a busy machine the last one is still on its way.
+        self.task.page.evaluate(TWO_FRAMES)
 
     def lift(self, names: str) -> None:
         """Lift fingers one after the other."""
