@@ -51,7 +51,7 @@ def newest_judged_round(project: Project) -> ComparisonRound | None:
     """Return the newest round whose launched sets all have their approved judgments, two at least."""
     for found in rounds(project):
         batch = found.batch
-        if batch is None or batch.assignments_per_hit < ANNOTATORS:
+        if batch is None or batch.opinions < ANNOTATORS:
             continue
         if judged_completely(batch=batch, statuses=(AssignmentStatus.APPROVED,)):
             return found

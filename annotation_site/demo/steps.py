@@ -62,7 +62,7 @@ def launch_observations(cast: Cast, *, leave: int = 0) -> tuple[Batch, Job]:
         name=f"{cast.project.name}: observations",
         units=units,
         by=cast.researcher,
-        terms=Terms(assignments_per_hit=2),
+        terms=Terms(opinions=2),
     )
 
 

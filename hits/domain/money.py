@@ -68,6 +68,13 @@ class FeeSchedule:
         half_up = (amount_cents * rate + BASIS_POINTS // 2) // BASIS_POINTS
         return max(self.minimum_cents, half_up)
 
+    def bonus_fee_cents(self, amount_cents: int) -> int:
+        """Return the fee in cents on one bonus: the base rate, however many assignments its HIT has.
+
+        (Amazon's pricing page adds the 20 % of ten assignments, and the 5 % of Masters, to rewards alone.)
+        """
+        return self.fee_cents(amount_cents)
+
 
 LOCAL_FEES = FeeSchedule(name="local", base_bp=0)
 AMAZON_FEES = FeeSchedule(

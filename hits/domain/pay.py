@@ -30,7 +30,7 @@ def payout(
     """Return what approving pays out; reward and bonus are two payments, each with its own fee."""
     bonus = bonus_each_cents * items
     fee = fees.fee_cents(reward_cents, max_assignments)
-    fee += fees.fee_cents(bonus, max_assignments) if bonus else 0
+    fee += fees.bonus_fee_cents(bonus) if bonus else 0
     return Payout(reward_cents, items, bonus, fee)
 
 

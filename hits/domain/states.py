@@ -47,6 +47,15 @@ class Match(StrEnum):
     MISMATCH = "mismatch"
 
 
+class Remedy(StrEnum):
+    """What a person did about work that our rows and the marketplace's do not agree on."""
+
+    APPROVE = "approve"  # paid as the marketplace shows it, although our copy is missing or differs
+    REJECT = "reject"
+    COMPENSATE = "compensate"  # a HIT for this worker alone, since the marketplace shows nothing to pay
+    KEEP = "keep"  # looked at, and nothing to do
+
+
 class AssignmentStatus(StrEnum):
     """The marketplace's three words, spelled as on the wire."""
 
@@ -76,6 +85,13 @@ class WorkerAction(StrEnum):
     REVOKE = "revoke"
     BLOCK = "block"
     UNBLOCK = "unblock"
+
+
+class UnitScope(StrEnum):
+    """Within what one worker does one unit once."""
+
+    BATCH = "batch"
+    PROJECT = "project"  # also not again in another batch of the same kind
 
 
 class CallState(StrEnum):

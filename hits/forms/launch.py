@@ -14,7 +14,7 @@ from hits.kind import HitKind
 from hits.models import Instructions
 from hits.selectors.access import WhoMay, holders_of, in_words, listed
 from hits.services.access import ASKED_FOR, PAPER_COUNTRIES, access_for
-from hits.services.launch import MAX_ASSIGNMENTS, MOST_EACH, Access, Terms
+from hits.services.launch import MAX_OPINIONS, MOST_EACH, Access, Terms
 
 LONGEST_KEY = 64
 
@@ -49,7 +49,7 @@ class LaunchForm(PageForm):
     reward = MoneyField(least=1, label="Reward", help_text="US dollars for each submission.")
     bonus = MoneyField(label="Bonus", help_text="US dollars for each further complete observation.")
     assignments = forms.IntegerField(
-        min_value=1, max_value=MAX_ASSIGNMENTS, label="Workers per photo", help_text="Different people each."
+        min_value=1, max_value=MAX_OPINIONS, label="Workers per photo", help_text="Different people each."
     )
     which = forms.ChoiceField(choices=[("all", "All"), ("first", "Only the first")], widget=forms.RadioSelect)
     first = forms.IntegerField(min_value=1, required=False, label="How many")
@@ -160,7 +160,7 @@ class LaunchForm(PageForm):
         return Terms(
             reward_cents=data["reward"],
             bonus_cents=data.get("bonus", 0),
-            assignments_per_hit=data["assignments"],
+            opinions=data["assignments"],
             confirmed_cents=typed_cost(self.data),
             access=self.access,
         )

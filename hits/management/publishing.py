@@ -33,7 +33,7 @@ def emit_published(command: BaseCommand, options: dict[str, Any], batch: Batch) 
         "batch": batch.pk,
         "kind": batch.kind,
         "hits": live,
-        "assignments": live * batch.assignments_per_hit,
+        "assignments": live * batch.opinions,
         "estimate_cents": batch.estimate_cents,
         "state": batch.state,
     }

@@ -1,12 +1,14 @@
 """Rows. No module here imports another layer above it; writes happen in services."""
 
-from hits.models.batches import Batch, Hit, Unit
+from hits.models.batches import Batch, Extension, Hit, Unit
+from hits.models.calls import OutgoingCall, TopUp
 from hits.models.images import Image
 from hits.models.instructions import Instructions
 from hits.models.jobs import Heartbeat, Job
 from hits.models.people import ConsentText, Declaration, Demographics, Participation, Worker
 from hits.models.projects import AuditEvent, Membership, Project
 from hits.models.qualifications import BatchRequirement, Qualification, WorkerCall, WorkerDecision
+from hits.models.reconciliation import MarketplaceEvent, Reconciliation, Resolution
 from hits.models.submissions import (
     Assignment,
     Attempt,
@@ -14,9 +16,9 @@ from hits.models.submissions import (
     Draft,
     Feedback,
     Observation,
-    OutgoingCall,
     Submission,
 )
+from hits.models.task_templates import TaskTemplate
 
 __all__ = [
     "Assignment",
@@ -29,19 +31,25 @@ __all__ = [
     "Declaration",
     "Demographics",
     "Draft",
+    "Extension",
     "Feedback",
     "Heartbeat",
     "Hit",
     "Image",
     "Instructions",
     "Job",
+    "MarketplaceEvent",
     "Membership",
     "Observation",
     "OutgoingCall",
     "Participation",
     "Project",
     "Qualification",
+    "Reconciliation",
+    "Resolution",
     "Submission",
+    "TaskTemplate",
+    "TopUp",
     "Unit",
     "Worker",
     "WorkerCall",

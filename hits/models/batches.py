@@ -7,7 +7,8 @@ from django.db import models
 from django.db.models import Q
 
 from hits.domain.money import LOCAL_FEES, FeeSchedule, fee_schedule
-from hits.domain.states import BatchState, HitState
+from hits.domain.states import BatchState, HitState, UnitScope
+from hits.models.base import AppendOnly
 from hits.models.images import Image
 from hits.models.instructions import Instructions
 from hits.models.people import Worker
@@ -23,15 +24,22 @@ class Batch(models.Model):
     name = models.CharField(max_length=120)
     environment = models.CharField(max_length=40)
     # By name, since a marketplace fixes a HIT's fees when it is made: today's settings may say otherwise.
-    fee_schedule = models.CharField(max_length=20, default=LOCAL_FEES.name)
+    fee_schedule = models.CharField(max_length=80, default=LOCAL_FEES.name)
+    masters_only = models.BooleanField(default=False)
     state = models.CharField(max_length=12, default=BatchState.LAUNCHING)
     reward_cents = models.PositiveIntegerField()
     bonus_cents = models.PositiveIntegerField(default=0)
+    # Different workers for each unit. More than nine come as several HITs (``Hit.part``), since ten and more in
+    # one HIT cost double fees; ``assignments_per_hit`` is the most that one of them has.
+    opinions = models.PositiveIntegerField()
     assignments_per_hit = models.PositiveIntegerField()
+    unit_scope = models.CharField(max_length=8, default=UnitScope.BATCH)
     duration_seconds = models.PositiveIntegerField()
     lifetime_seconds = models.PositiveIntegerField()
     auto_approval_seconds = models.PositiveIntegerField()
     estimate_cents = models.PositiveIntegerField(default=0)
+    # The most that this batch may cost, extensions and top-ups included; none means no cap of its own.
+    budget_cap_cents = models.PositiveBigIntegerField(null=True)
     hit_type_id = models.CharField(max_length=64, blank=True)
     # The version that pages show now; none means the kind's own text.
     instructions = models.ForeignKey(
@@ -46,6 +54,9 @@ class Batch(models.Model):
     created_at = models.DateTimeField(auto_now_add=True)
     launched_at = models.DateTimeField(null=True)
     synced_at = models.DateTimeField(null=True)
+    # One publisher at a time, however it was started: taken by one conditional UPDATE, renewed as it goes.
+    lease_owner = models.CharField(max_length=64, blank=True)
+    lease_until = models.DateTimeField(null=True)
 
     class Meta:
         ordering = ["-id"]
@@ -54,7 +65,13 @@ class Batch(models.Model):
                 condition=Q(state__in=[s.value for s in BatchState]), name="batch_state_known"
             ),
             models.CheckConstraint(
+                condition=Q(unit_scope__in=[s.value for s in UnitScope]), name="batch_unit_scope_known"
+            ),
+            models.CheckConstraint(
                 condition=Q(reward_cents__gt=0, assignments_per_hit__gt=0), name="batch_pays_somebody"
+            ),
+            models.CheckConstraint(
+                condition=Q(opinions__gte=models.F("assignments_per_hit")), name="batch_opinions_fill_a_hit"
             ),
         ]
 
@@ -69,6 +86,32 @@ class Batch(models.Model):
     def slot_cents(self, max_assignments: int) -> int:
         """Return what is held for one assignment of a HIT: the reward and its fee."""
         return self.reward_cents + self.fees.fee_cents(self.reward_cents, max_assignments)
+
+
+class Extension(AppendOnly):
+    """More opinions for each unit of a batch, or more time, decided after its launch. Its calls carry it out."""
+
+    batch = models.ForeignKey(Batch, on_delete=models.PROTECT, related_name="extensions")
+    more_opinions = models.PositiveIntegerField(default=0)
+    more_seconds = models.PositiveIntegerField(default=0)
+    estimate_cents = models.PositiveIntegerField(default=0)
+    # Names the wish, as at a launch: a second press of the same button extends nothing twice.
+    once = models.CharField(max_length=64, blank=True)
+    extended_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, related_name="+"
+    )
+    extended_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta(AppendOnly.Meta):
+        ordering = ["id"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["batch", "once"], condition=~Q(once=""), name="extension_once_per_wish"
+            ),
+            models.CheckConstraint(
+                condition=Q(more_opinions__gt=0) | Q(more_seconds__gt=0), name="extension_extends"
+            ),
+        ]
 
 
 class Unit(models.Model):
@@ -95,6 +138,9 @@ class Hit(models.Model):
 
     unit = models.ForeignKey(Unit, on_delete=models.PROTECT, related_name="hits")
     environment = models.CharField(max_length=40)
+    # Which of a unit's HITs (more than nine opinions need several), and how often this one was begun anew
+    # because its token had died without a HIT to show for it.
+    part = models.PositiveIntegerField(default=1)
     generation = models.PositiveIntegerField(default=1)
     token = models.CharField(max_length=64, unique=True)
     annotation = models.CharField(max_length=255)
@@ -108,7 +154,7 @@ class Hit(models.Model):
     class Meta:
         ordering = ["id"]
         constraints = [
-            models.UniqueConstraint(fields=["unit", "generation"], name="hit_generation_once"),
+            models.UniqueConstraint(fields=["unit", "part"], name="hit_part_once"),
             models.UniqueConstraint(fields=["environment", "hit_id"], name="hit_id_once_per_environment"),
             models.CheckConstraint(
                 condition=Q(state__in=[s.value for s in HitState]), name="hit_state_known"

@@ -15,6 +15,10 @@ class Project(models.Model):
     slug = models.SlugField(max_length=60, unique=True)
     is_rehearsal = models.BooleanField(default=False)
     target_cents_per_hour = models.PositiveIntegerField(default=1500)
+    # The most that all batches together may cost; none means no cap.
+    budget_cap_cents = models.PositiveBigIntegerField(null=True)
+    # A launch, an extension or a top-up that can cost more than this has its sum typed by hand.
+    confirm_above_cents = models.PositiveIntegerField(default=10_000)
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:

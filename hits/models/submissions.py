@@ -6,7 +6,7 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
-from hits.domain.states import AssignmentStatus, CallState, Match, TrainingOutcome, Verdict
+from hits.domain.states import AssignmentStatus, Match, TrainingOutcome, Verdict
 from hits.models.base import AppendOnly
 from hits.models.batches import Hit
 from hits.models.images import Image
@@ -21,6 +21,8 @@ class Attempt(models.Model):
     assignment_id = models.CharField(max_length=64)
     worker = models.ForeignKey(Worker, on_delete=models.PROTECT, related_name="attempts")
     opened_at = models.DateTimeField(auto_now_add=True)
+    # When the marketplace told us that it was given back or ran out of time; a hint, so often never.
+    released_at = models.DateTimeField(null=True)
 
     class Meta:
         constraints = [
@@ -112,42 +114,20 @@ class Decision(AppendOnly):
         settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, related_name="+"
     )
     decided_at = models.DateTimeField(auto_now_add=True)
+    # A rejection may be overridden, once, by an approval that names it.
+    overrides = models.OneToOneField(
+        "self", on_delete=models.PROTECT, null=True, related_name="overridden_by"
+    )
 
     class Meta(AppendOnly.Meta):
         constraints = [
-            # One verdict an assignment, for now; overriding a rejection becomes a second row later.
-            models.UniqueConstraint(fields=["assignment"], name="one_decision_per_assignment"),
-            models.CheckConstraint(condition=Q(verdict__in=[v.value for v in Verdict]), name="verdict_known"),
-        ]
-
-
-class OutgoingCall(models.Model):
-    """One marketplace call that moves money or a decision, written down before it is made."""
-
-    class Operation(models.TextChoices):
-        """Which call."""
-
-        APPROVE = "approve"
-        REJECT = "reject"
-        BONUS = "bonus"
-
-    decision = models.ForeignKey(Decision, on_delete=models.PROTECT, related_name="calls")
-    operation = models.CharField(max_length=10, choices=Operation.choices)
-    amount_cents = models.PositiveIntegerField(default=0)
-    fee_cents = models.PositiveIntegerField(default=0)
-    token = models.CharField(max_length=64, unique=True)
-    state = models.CharField(max_length=10, default=CallState.PLANNED)
-    attempt_at = models.DateTimeField(null=True)
-    done_at = models.DateTimeField(null=True)
-    error = models.CharField(max_length=400, blank=True)
-
-    class Meta:
-        ordering = ["id"]
-        constraints = [
-            models.UniqueConstraint(fields=["decision", "operation"], name="one_call_per_operation"),
-            models.CheckConstraint(
-                condition=Q(state__in=[s.value for s in CallState]), name="call_state_known"
+            models.UniqueConstraint(
+                fields=["assignment"], condition=Q(overrides=None), name="one_decision_per_assignment"
             ),
+            models.CheckConstraint(
+                condition=Q(overrides=None) | Q(verdict=Verdict.APPROVE), name="only_approval_overrides"
+            ),
+            models.CheckConstraint(condition=Q(verdict__in=[v.value for v in Verdict]), name="verdict_known"),
         ]
 
 

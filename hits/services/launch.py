@@ -11,6 +11,7 @@ from django.utils import timezone
 from hits import registry
 from hits.domain.hashing import request_token
 from hits.domain.money import format_usd
+from hits.domain.opinions import parts
 from hits.domain.pool import Pool
 from hits.domain.qualifications import LOCALE, Comparator, Guards, Requirement, RequirementError
 from hits.domain.states import BatchState
@@ -37,7 +38,7 @@ PUBLISH_TASK = "hits.publish_batch"
 MOST_CENTS = 100_000  # a thousand dollars for one task is a slip of the finger
 MOST_EACH = 100_000  # more tasks than any batch has
 MAX_NAME = 120
-MAX_ASSIGNMENTS = 9  # ten and more cost double fees on Amazon; more opinions come as further HITs
+MAX_OPINIONS = 100  # of one unit; more than nine come as several HITs
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +85,7 @@ class Terms:
 
     reward_cents: int | None = None
     bonus_cents: int | None = None
-    assignments_per_hit: int | None = None
+    opinions: int | None = None
     confirmed_cents: int | None = None
     access: Access = Access()
 
@@ -115,15 +116,16 @@ def estimate(*, kind: HitKind, terms: Terms, units: int, environment: Environmen
     """Return what a batch of ``units`` units costs on the configured marketplace."""
     fees = (environment or current()).fees
     reward, bonus, each = _terms(kind, terms)
+    hits = parts(each)
     assignments = units * each
     most_items = assignments * kind.max_bonus_items
     return Estimate(
-        hits=units,
+        hits=units * len(hits),
         assignments=assignments,
         reward_cents=reward * assignments,
-        fee_cents=fees.fee_cents(reward, each) * assignments,
+        fee_cents=units * sum(fees.fee_cents(reward, slots) * slots for slots in hits),
         bonus_cents=bonus * most_items,
-        bonus_fee_cents=fees.fee_cents(bonus * kind.max_bonus_items, each) * assignments if most_items else 0,
+        bonus_fee_cents=fees.bonus_fee_cents(bonus * kind.max_bonus_items) * assignments if most_items else 0,
     )
 
 
@@ -257,13 +259,13 @@ def _name(typed: str) -> str:
 def _terms(kind: HitKind, terms: Terms) -> tuple[int, int, int]:
     reward = kind.reward_cents if terms.reward_cents is None else terms.reward_cents
     bonus = kind.bonus_cents if terms.bonus_cents is None else terms.bonus_cents
-    each = kind.assignments_per_hit if terms.assignments_per_hit is None else terms.assignments_per_hit
+    each = kind.assignments_per_hit if terms.opinions is None else terms.opinions
     if not 1 <= reward <= MOST_CENTS:
         raise Refused(f"reward: pay at least one cent, and at most {format_usd(MOST_CENTS)}")
     if not 0 <= bonus <= MOST_CENTS:
         raise Refused(f"bonus: use 0 or more cents, and at most {format_usd(MOST_CENTS)}")
-    if not 1 <= each <= MAX_ASSIGNMENTS:
-        raise Refused(f"assignments per HIT: use 1 to {MAX_ASSIGNMENTS}")
+    if not 1 <= each <= MAX_OPINIONS:
+        raise Refused(f"opinions: use 1 to {MAX_OPINIONS} for each unit")
     return reward, bonus, each
 
 
@@ -288,7 +290,8 @@ def _create_batch(  # noqa: PLR0917 - private
         state=BatchState.LAUNCHING,
         reward_cents=reward,
         bonus_cents=bonus,
-        assignments_per_hit=each,
+        opinions=each,
+        assignments_per_hit=max(parts(each)),
         duration_seconds=kind.duration_seconds,
         lifetime_seconds=kind.lifetime_seconds,
         auto_approval_seconds=kind.auto_approval_seconds,
@@ -308,10 +311,33 @@ def _create_unit(batch: Batch, kind: HitKind, planned: PlannedUnit, payload: dic
     unit = Unit.objects.create(batch=batch, key=planned.key, payload=payload)
     unit.images.set(images)
     unit.excluded_workers.set(planned.excluded)
-    Hit.objects.create(
+    Hit.objects.bulk_create(
+        planned_hit(batch, unit, part, slots) for part, slots in enumerate(parts(batch.opinions), start=1)
+    )
+
+
+def planned_hit(batch: Batch, unit: Unit, part: int, slots: int) -> Hit:
+    """Return the row of one of a unit's HITs, not saved yet, with its first token and annotation."""
+    return Hit(
         unit=unit,
         environment=batch.environment,
-        token=request_token(batch.environment, batch.pk, unit.public_id, "create", 1),
-        annotation=f"v1/{batch.environment}/{batch.pk}/{unit.public_id}/1",
-        max_assignments=batch.assignments_per_hit,
+        part=part,
+        token=create_token(batch, unit, part, 1),
+        annotation=annotation(batch, unit, part, 1),
+        max_assignments=slots,
     )
+
+
+def create_token(batch: Batch, unit: Unit, part: int, generation: int) -> str:
+    """Return the token under which a HIT is made; a new generation has another one."""
+    return request_token(batch.environment, batch.pk, unit.public_id, "create", *_place(part, generation))
+
+
+def annotation(batch: Batch, unit: Unit, part: int, generation: int) -> str:
+    """Return what names the HIT on the marketplace: ``v1/<environment>/<batch>/<unit>/<[part.]generation>``."""
+    place = ".".join(str(number) for number in _place(part, generation))
+    return f"v1/{batch.environment}/{batch.pk}/{unit.public_id}/{place}"
+
+
+def _place(part: int, generation: int) -> tuple[int, ...]:
+    return (generation,) if part == 1 else (part, generation)

@@ -111,13 +111,15 @@ def promise_bonuses(*, batch: Batch) -> int:
 def _plan_bonus(decision: Decision, cents: int) -> None:
     hit = decision.assignment.hit
     if cents:
-        fee = hit.unit.batch.fees.fee_cents(cents, hit.max_assignments)
+        fee = hit.unit.batch.fees.bonus_fee_cents(cents)
         _plan(decision, OutgoingCall.Operation.BONUS, cents, fee)
 
 
 def _plan(decision: Decision, operation: OutgoingCall.Operation, amount: int, fee: int) -> None:
     OutgoingCall.objects.create(
+        batch=decision.assignment.hit.unit.batch,
         decision=decision,
+        assignment=decision.assignment,
         operation=operation,
         amount_cents=amount,
         fee_cents=fee,

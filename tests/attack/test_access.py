@@ -62,7 +62,7 @@ def live(project: Project, make_image: MakeImage) -> Callable[..., Batch]:
     fund()
 
     def make(*conditions: Condition, photos: int = 2, **access: Any) -> Batch:
-        terms = Terms(assignments_per_hit=6, access=Access(conditions, **access))
+        terms = Terms(opinions=6, access=Access(conditions, **access))
         return published(project, [make_image(n) for n in range(photos)], terms=terms)
 
     return make

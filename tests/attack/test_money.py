@@ -94,9 +94,7 @@ def test_two_presses_at_once_launch_one_batch(project: Project, make_image: Make
     assert Batch.objects.count() == 1
 
 
-@pytest.mark.parametrize(
-    "terms", [Terms(reward_cents=10**20), Terms(bonus_cents=10**20), Terms(assignments_per_hit=0)]
-)
+@pytest.mark.parametrize("terms", [Terms(reward_cents=10**20), Terms(bonus_cents=10**20), Terms(opinions=0)])
 def test_terms_beyond_reason_are_refused(project: Project, make_image: MakeImage, terms: Terms) -> None:
     with pytest.raises(Refused):
         launched(project, [make_image(1)], terms=terms)

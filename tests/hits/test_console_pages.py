@@ -73,7 +73,7 @@ def test_launching_takes_two_steps_and_the_first_spends_nothing(
     reply = desk.post(url, form | {"step": "launch"})
     batch = Batch.objects.get()
     assert reply.headers["Location"] == reverse("batch-detail", args=[batch.pk])
-    assert (batch.name, batch.units.count(), batch.assignments_per_hit) == ("Kitchens", 2, 2)
+    assert (batch.name, batch.units.count(), batch.opinions) == ("Kitchens", 2, 2)
     assert Job.objects.get().state == JobState.QUEUED
 
 
@@ -84,7 +84,7 @@ def test_launching_takes_two_steps_and_the_first_spends_nothing(
         ({"reward": "0"}, "Pay at least one cent."),
         ({"reward": "2000"}, "check the decimal point"),
         ({"first": "9"}, "There are 1 photos"),
-        ({"assignments": "10"}, "less than or equal to 9"),
+        ({"assignments": "101"}, "less than or equal to 100"),
         ({"name": ""}, "This field is required."),
     ],
 )
@@ -186,7 +186,7 @@ def test_what_the_marketplace_shows_and_we_do_not_know_is_listed_and_cannot_be_a
 
 
 def test_closing_stops_the_offer_and_ends_when_all_is_decided(desk: Client, waiting: Any) -> None:
-    (row,) = waiting(1, terms=Terms(assignments_per_hit=2))
+    (row,) = waiting(1, terms=Terms(opinions=2))
     batch = row.hit.unit.batch
     desk.post(reverse("batch-close", args=[batch.pk]))
     job = Job.objects.order_by("-pk")[0]

@@ -153,7 +153,7 @@ def test_what_does_not_match_is_told_apart_and_cannot_be_approved(
 
 def test_somebody_elses_submission_does_not_match(project: Project, make_image: MakeImage) -> None:
     market.fund()
-    batch = published(project, [make_image(1)], terms=Terms(assignments_per_hit=2))
+    batch = published(project, [make_image(1)], terms=Terms(opinions=2))
     hit = Hit.objects.get()
     mine = market.work(hit, market.market_worker("one"))
     thief = market.accept(hit, market.market_worker("two"))
@@ -277,7 +277,7 @@ def test_closing_releases_what_nobody_took(project: Project, make_image: MakeIma
     from hits.services.batches import expire_hits, finish_closing, request_close
 
     market.fund(1_000)
-    batch = published(project, [make_image(1), make_image(2)], terms=Terms(assignments_per_hit=2))
+    batch = published(project, [make_image(1), make_image(2)], terms=Terms(opinions=2))
     market.work(Hit.objects.order_by("pk")[0], market.market_worker())
     (assignment,) = collected(batch)
     request_close(batch=batch, by=None)

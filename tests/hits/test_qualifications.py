@@ -43,7 +43,7 @@ def launched(project: Project, make_image: Callable[..., Image]) -> Callable[...
             name="A batch",
             units=[PlannedUnit(f"u{image.pk}", {"image": image.pk}) for image in images],
             by=None,
-            terms=Terms(assignments_per_hit=2, access=Access(conditions=conditions, **access)),
+            terms=Terms(opinions=2, access=Access(conditions=conditions, **access)),
         )
         publish_batch(batch=batch, marketplace=marketplace())
         batch.refresh_from_db()

@@ -27,7 +27,9 @@ def crowd(
 ) -> list[Worker]:
     """Return ``count`` new workers who agreed and handed in ``each`` submissions, the last ``rejected`` rejected."""
     batch = launched(project, [image])
-    Batch.objects.filter(pk=batch.pk).update(assignments_per_hit=max(1, count * each))
+    Batch.objects.filter(pk=batch.pk).update(
+        opinions=max(1, count * each), assignments_per_hit=max(1, count * each)
+    )
     hit = Hit.objects.get(unit__batch=batch)
     Hit.objects.filter(pk=hit.pk).update(state=HitState.LIVE, hit_id=f"HIT{hit.pk:08d}")
     tag = uuid.uuid4().hex[:8]

@@ -45,7 +45,7 @@ def test_a_round_is_launched_in_two_steps(client: Client, work: Work, researcher
     assert not Batch.objects.filter(kind="observation_review").exists()
     assert client.post(url, values | {"step": "launch"}).status_code == 302
     batch = Batch.objects.get(kind="observation_review")
-    assert (batch.name, batch.units.count(), batch.assignments_per_hit) == ("First look", 2, 3)
+    assert (batch.name, batch.units.count(), batch.opinions) == ("First look", 2, 3)
     page = client.get(url).content.decode()
     assert "2 approved pairs without one" in page
 

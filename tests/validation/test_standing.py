@@ -37,7 +37,7 @@ WHY = "Your last ten boxes cover the whole photo."
 @pytest.fixture
 def batch(project: Project, make_image: Callable[..., Image]) -> Batch:
     fund()
-    return published(project, [make_image(seed) for seed in range(3)], terms=Terms(assignments_per_hit=3))
+    return published(project, [make_image(seed) for seed in range(3)], terms=Terms(opinions=3))
 
 
 @pytest.fixture

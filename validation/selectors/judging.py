@@ -119,7 +119,7 @@ def _set_judgments(set_id: str, found: list[Judgment]) -> SetJudgments:
 def judged_completely(*, batch: Batch, statuses: Iterable[AssignmentStatus] = collected.STANDING) -> bool:
     """Tell whether every set of a comparison batch has all the judgments that it was launched for."""
     found = likert_judgments(batch=batch, statuses=statuses)
-    needed = batch.assignments_per_hit
+    needed = batch.opinions
     return all(
         unit.payload["set"] in found and found[unit.payload["set"]].judges >= needed
         for unit in collected.units_of(batch)

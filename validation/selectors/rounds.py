@@ -181,7 +181,7 @@ def round_lines(project: Project) -> list[RoundLine]:
     return [
         RoundLine(
             row,
-            units.get(row.batch_id, 0) * row.batch.assignments_per_hit,
+            units.get(row.batch_id, 0) * row.batch.opinions,
             counts[row.batch_id]["came_in"],
             counts[row.batch_id]["answered"],
             counts[row.batch_id]["passed"],

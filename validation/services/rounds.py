@@ -87,7 +87,7 @@ def launch_qualification_round(
             name=name or f"Qualification, {applicants} places",
             units=units,
             by=by,
-            terms=replace(terms, assignments_per_hit=places.each, access=access),
+            terms=replace(terms, opinions=places.each, access=access),
             provenance={"applicants": applicants, "image_sets": [list(ids) for ids in image_sets]},
             once=once,
         )
@@ -134,9 +134,7 @@ def launch_training_round(
         name=name or f"Training, {places} places",
         units=units,
         by=by,
-        terms=replace(
-            terms, assignments_per_hit=wanted.each, access=replace(terms.access, conditions=conditions)
-        ),
+        terms=replace(terms, opinions=wanted.each, access=replace(terms.access, conditions=conditions)),
         provenance={"places": places},
         once=once,
     )

@@ -21,7 +21,7 @@ from hits.selectors import observations as collected
 from hits.selectors.images import facts
 from hits.services import launch
 from hits.services.errors import Refused
-from hits.services.launch import MAX_ASSIGNMENTS, Terms
+from hits.services.launch import MAX_OPINIONS, Terms
 from hits.views.access import project_page
 from validation.domain.scales import WORDS, Dimension
 from validation.domain.votes import RatingSummary
@@ -50,7 +50,7 @@ class JudgingForm(PageForm):
     reward = MoneyField(least=1, label="Reward", help_text="US dollars for each judgment.")
     assignments = forms.IntegerField(
         min_value=1,
-        max_value=MAX_ASSIGNMENTS,
+        max_value=MAX_OPINIONS,
         label="Judges each",
         help_text="Different people, never the author.",
     )
@@ -78,7 +78,7 @@ class JudgingForm(PageForm):
         """What the round pays; the form has to be valid."""
         return Terms(
             reward_cents=self.cleaned_data["reward"],
-            assignments_per_hit=self.cleaned_data["assignments"],
+            opinions=self.cleaned_data["assignments"],
             confirmed_cents=typed_cost(self.data),
         )
 
@@ -217,7 +217,7 @@ def _comparisons(project: Project) -> list[tuple[Batch, list[SetRow], int]]:
                     boxes=payload["boxes"],
                     candidates=candidates,
                     judges=found.judges if found else 0,
-                    wanted=batch.assignments_per_hit,
+                    wanted=batch.opinions,
                 )
             )
         result.append((batch, rows, len(units)))

@@ -172,7 +172,7 @@ def _new(
 
 def _estimate(project: Project, form: RoundForm, over: int, places: int) -> dict[str, Any]:
     wanted = services.planned(places=places, over=over)
-    terms = replace(form.terms, assignments_per_hit=wanted.each)
+    terms = replace(form.terms, opinions=wanted.each)
     cost = launch.estimate(kind=form.kind, terms=terms, units=wanted.hits)
     funds = balance()
     rate = cents_per_hour(form.cleaned_data["reward"], form.kind.usual_seconds) or 0

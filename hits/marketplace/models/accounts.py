@@ -51,6 +51,7 @@ class Worker(models.Model):
     worker_id = models.CharField(max_length=64, unique=True, default=new_worker_id, editable=False)
     created_at = models.DateTimeField(auto_now_add=True)
     country = models.CharField(max_length=2, blank=True)  # ISO 3166-1 alpha-2; blank until declared
+    subdivision = models.CharField(max_length=3, blank=True)  # ISO 3166-2 without the country, such as "CA"
     country_declared_at = models.DateTimeField(null=True)
 
     class Meta:
@@ -71,6 +72,7 @@ class CountryDeclaration(AppendOnly):
 
     worker = models.ForeignKey(Worker, on_delete=models.PROTECT, related_name="country_declarations")
     country = models.CharField(max_length=2)
+    subdivision = models.CharField(max_length=3, blank=True)
     at = models.DateTimeField()
 
     def __str__(self) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from django.conf import settings
 from django.db import models
 from django.db.models import F, Q
 
@@ -28,6 +29,33 @@ class BonusPayment(models.Model):
 
     def __str__(self) -> str:
         return f"bonus {self.pk}"
+
+
+class Payout(AppendOnly):
+    """Money that reached a worker outside of the platform, as an administrator recorded it."""
+
+    worker = models.ForeignKey(Worker, on_delete=models.PROTECT, related_name="payouts")
+    amount_cents = models.PositiveIntegerField()
+    paid_on = models.DateField()
+    means = models.CharField(max_length=40)  # bank transfer, gift card, cash …
+    reference = models.CharField(max_length=120)
+    # Names the form that was sent, so that a second press records nothing twice.
+    once = models.CharField(max_length=64, unique=True)
+    recorded_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, related_name="+"
+    )
+    recorded_at = models.DateTimeField()
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(condition=Q(amount_cents__gte=1), name="marketplace_payout_of_a_cent"),
+            models.UniqueConstraint(
+                fields=["worker", "paid_on", "means", "reference"], name="marketplace_payout_once"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"payout {self.pk}"
 
 
 class EntryKind(models.TextChoices):
@@ -82,6 +110,7 @@ class LedgerEntry(AppendOnly):
     hit = models.ForeignKey(HIT, on_delete=models.PROTECT, null=True, related_name="ledger")
     assignment = models.ForeignKey(Assignment, on_delete=models.PROTECT, null=True, related_name="ledger")
     bonus = models.ForeignKey(BonusPayment, on_delete=models.PROTECT, null=True, related_name="ledger")
+    payout = models.ForeignKey(Payout, on_delete=models.PROTECT, null=True, related_name="ledger")
     available_cents = models.BigIntegerField(default=0)
     held_cents = models.BigIntegerField(default=0)
     worker_cents = models.BigIntegerField(default=0)
@@ -103,6 +132,9 @@ class LedgerEntry(AppendOnly):
             ),
             models.UniqueConstraint(
                 fields=["bonus"], condition=Q(kind="bonus"), name="marketplace_bonus_once"
+            ),
+            models.UniqueConstraint(
+                fields=["payout"], condition=Q(kind="payout"), name="marketplace_payout_booked_once"
             ),
         ]
 

@@ -28,11 +28,29 @@ class QualificationType(models.Model):
     keywords = models.CharField(max_length=1000, blank=True)
     status = models.CharField(max_length=8, choices=TypeStatus, default=TypeStatus.ACTIVE)
     is_requestable = models.BooleanField(default=False)
+    test = models.TextField(blank=True)  # a QuestionForm; blank: nothing to answer
+    answer_key = models.TextField(blank=True)  # blank: the requester scores the test
+    test_seconds = models.PositiveIntegerField(null=True)
+    retry_delay_seconds = models.PositiveIntegerField(null=True)  # none: it can be asked for once
+    is_auto_granted = models.BooleanField(default=False)
+    auto_granted_value = models.IntegerField(default=1)
     created_at = models.DateTimeField()
+    deleted_at = models.DateTimeField(null=True)
 
     class Meta:
         constraints = [
-            models.UniqueConstraint(fields=["requester", "name"], name="marketplace_qualification_name_once"),
+            models.UniqueConstraint(
+                fields=["requester", "name"],
+                condition=Q(deleted_at__isnull=True),
+                name="marketplace_qualification_name_once",
+            ),
+            models.CheckConstraint(
+                condition=Q(test="") | Q(is_auto_granted=False, test_seconds__isnull=False),
+                name="marketplace_test_has_its_time",
+            ),
+            models.CheckConstraint(
+                condition=Q(answer_key="") | ~Q(test=""), name="marketplace_key_belongs_to_a_test"
+            ),
         ]
 
     def __str__(self) -> str:
@@ -81,6 +99,56 @@ class QualificationChange(AppendOnly):
 
     def __str__(self) -> str:
         return f"{self.status} {self.value}"
+
+
+class RequestState(models.TextChoices):
+    """Where a worker's request for a qualification stands."""
+
+    TAKING = "taking", "Taking the test"
+    PENDING = "pending", "Waiting"
+    GRANTED = "granted", "Granted"
+    REJECTED = "rejected", "Rejected"
+    EXPIRED = "expired", "Time ran out"
+
+
+class QualificationRequest(models.Model):
+    """A worker asks for a qualification, with their answers where its type has a test."""
+
+    request_id = models.CharField(max_length=64, unique=True, default=new_entity_id)
+    qualification_type = models.ForeignKey(
+        QualificationType, on_delete=models.PROTECT, related_name="requests"
+    )
+    worker = models.ForeignKey(Worker, on_delete=models.PROTECT, related_name="qualification_requests")
+    state = models.CharField(max_length=8, choices=RequestState)
+    test = models.TextField(blank=True)  # as it was shown: the type's own may change later
+    started_at = models.DateTimeField()
+    deadline = models.DateTimeField(null=True)  # of the test
+    submitted_at = models.DateTimeField(null=True)
+    answer = models.TextField(blank=True)
+    score = models.IntegerField(null=True)  # by the answer key
+    decided_at = models.DateTimeField(null=True)
+    reason = models.TextField(blank=True)
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["qualification_type", "state", "id"], name="mkt_request_of_type"),
+        ]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["qualification_type", "worker"],
+                condition=Q(state__in=["taking", "pending"]),
+                name="marketplace_one_open_request",
+            ),
+            models.CheckConstraint(
+                condition=Q(state="taking", submitted_at__isnull=True)
+                | Q(state="expired", submitted_at__isnull=True)
+                | Q(state__in=["pending", "granted", "rejected"], submitted_at__isnull=False),
+                name="marketplace_submitted_request_has_time",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.request_id
 
 
 class WorkerBlock(models.Model):

@@ -44,6 +44,33 @@ class HITType(models.Model):
         return tuple(requirement_of(row) for row in self.qualification_requirements)
 
 
+class HITLayout(models.Model):
+    """A page with ``${variables}`` that HITs can be made from by name (HITLayoutId, HITLayoutParameters)."""
+
+    requester = models.ForeignKey(Requester, on_delete=models.PROTECT, related_name="hit_layouts")
+    layout_id = models.CharField(max_length=64, unique=True, default=new_entity_id)
+    name = models.CharField(max_length=120)
+    html = models.TextField()
+    frame_height = models.PositiveIntegerField(default=0)
+    created_at = models.DateTimeField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["requester", "name"], name="marketplace_layout_name_once"),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class QuestionKind(models.TextChoices):
+    """How a HIT's page reaches the worker. The values are the root elements of the question's XML."""
+
+    EXTERNAL = "ExternalQuestion", "A page of the requester's"
+    HTML = "HTMLQuestion", "HTML that the marketplace shows"
+    FORM = "QuestionForm", "A form that the marketplace builds"
+
+
 class HIT(models.Model):
     """One page of work. What a slot costs is fixed at creation, so that holds and payments always agree."""
 
@@ -51,7 +78,9 @@ class HIT(models.Model):
     hit_type = models.ForeignKey(HITType, on_delete=models.PROTECT, related_name="hits")
     hit_id = models.CharField(max_length=64, unique=True, default=new_entity_id)
     question = models.TextField()
-    question_url = models.TextField()
+    question_kind = models.CharField(max_length=16, choices=QuestionKind, default=QuestionKind.EXTERNAL)
+    question_url = models.TextField(blank=True)  # of an ExternalQuestion
+    layout = models.ForeignKey(HITLayout, on_delete=models.PROTECT, null=True, related_name="hits")
     frame_height = models.PositiveIntegerField(default=0)
     annotation = models.CharField(max_length=255, null=True)  # noqa: DJ001  absent and empty differ in the API
     max_assignments = models.PositiveIntegerField()
@@ -61,6 +90,9 @@ class HIT(models.Model):
     expires_at = models.DateTimeField()
     disposed_at = models.DateTimeField(null=True)
     is_reviewing = models.BooleanField(default=False)
+    # The clock's own events, told once each (notifications); prolonging and reviewing take the marks away.
+    told_expired = models.BooleanField(default=False)
+    told_reviewable = models.BooleanField(default=False)
 
     class Meta:
         indexes = [
@@ -69,6 +101,10 @@ class HIT(models.Model):
         ]
         constraints = [
             models.CheckConstraint(condition=Q(max_assignments__gte=1), name="marketplace_hit_has_slots"),
+            models.CheckConstraint(
+                condition=Q(question_kind="ExternalQuestion") | Q(question_url=""),
+                name="marketplace_only_external_questions_have_a_url",
+            ),
         ]
 
     def __str__(self) -> str:

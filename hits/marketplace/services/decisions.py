@@ -50,7 +50,7 @@ def send_bonus(*, slot: Assignment, cents: int, reason: str, now: datetime) -> B
         assignment=slot,
         worker=slot.worker,
         amount_cents=cents,
-        fee_cents=current_fees().fee_cents(cents),
+        fee_cents=current_fees().bonus_fee_cents(cents),
         reason=reason,
         granted_at=now,
     )

@@ -1,0 +1,28 @@
+"""Triggers on payouts, and anew on the tables that SQLite made anew for their new columns."""
+
+from django.db import migrations
+
+from hits.domain.triggers import statements
+
+TABLES = ("marketplace_payout", "marketplace_ledgerentry", "marketplace_countrydeclaration")
+UNDO = {
+    "sqlite": ['DROP TRIGGER IF EXISTS "{0}_no_update";', 'DROP TRIGGER IF EXISTS "{0}_no_delete";'],
+    "postgresql": ['DROP TRIGGER IF EXISTS "{0}_append_only" ON "{0}";'],
+}
+
+
+def forwards(apps, schema_editor):
+    for table in TABLES:
+        for statement in statements(schema_editor.connection.vendor, table):
+            schema_editor.execute(statement, params=None)
+
+
+def backwards(apps, schema_editor):
+    for table in TABLES:
+        for statement in UNDO.get(schema_editor.connection.vendor, []):
+            schema_editor.execute(statement.format(table), params=None)
+
+
+class Migration(migrations.Migration):
+    dependencies = [("marketplace", "0006_tests_notifications_payouts")]
+    operations = [migrations.RunPython(forwards, backwards)]

@@ -1,0 +1,60 @@
+"""What requesters are told by themselves: where to, and the outbox of what is on its way."""
+
+from __future__ import annotations
+
+from django.db import models
+from django.db.models import Q
+
+from .work import HITType
+
+
+class Transport(models.TextChoices):
+    """How a notification travels. The values are the API's; e-mail is not served."""
+
+    SQS = "SQS", "SQS"
+    SNS = "SNS", "SNS"
+
+
+class NotificationSetting(models.Model):
+    """Where the events of one HIT type's HITs are sent to. ``events`` holds the API's event types."""
+
+    hit_type = models.OneToOneField(HITType, on_delete=models.PROTECT, related_name="notification_setting")
+    destination = models.CharField(max_length=500)
+    transport = models.CharField(max_length=3, choices=Transport)
+    events = models.JSONField(default=list)
+    is_active = models.BooleanField(default=True)
+
+    def __str__(self) -> str:
+        return f"{self.transport} of {self.hit_type_id}"
+
+
+class NotificationState(models.TextChoices):
+    """Where a notification stands."""
+
+    QUEUED = "queued", "Waiting"
+    SENT = "sent", "Sent"
+    FAILED = "failed", "Given up"
+
+
+class Notification(models.Model):
+    """One document on its way to a requester: written with what it tells of, sent afterwards, maybe twice."""
+
+    doc_id = models.UUIDField(unique=True)
+    hit_type = models.ForeignKey(HITType, on_delete=models.PROTECT, null=True, related_name="notifications")
+    destination = models.CharField(max_length=500)
+    transport = models.CharField(max_length=3, choices=Transport)
+    document = models.JSONField()  # {EventDocVersion, EventDocId, CustomerId, Events}
+    state = models.CharField(max_length=6, choices=NotificationState, default=NotificationState.QUEUED)
+    attempts = models.PositiveIntegerField(default=0)
+    next_attempt_at = models.DateTimeField()
+    error = models.CharField(max_length=200, blank=True)
+    created_at = models.DateTimeField()
+    sent_at = models.DateTimeField(null=True)
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["next_attempt_at"], name="mkt_notification_due", condition=Q(state="queued"))
+        ]
+
+    def __str__(self) -> str:
+        return str(self.doc_id)

@@ -1,0 +1,97 @@
+"""The outbox: every marketplace call that moves money, a decision or an offer stands here before it is made."""
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+
+from hits.domain.states import CallState
+from hits.models.base import AppendOnly
+from hits.models.batches import Batch, Extension, Hit
+from hits.models.submissions import Assignment, Decision
+
+
+class TopUp(AppendOnly):
+    """Somebody's decision to lift a batch's underpaid work to the project's target; its calls are the bonuses."""
+
+    batch = models.ForeignKey(Batch, on_delete=models.PROTECT, related_name="top_ups")
+    target_cents_per_hour = models.PositiveIntegerField()
+    cents = models.PositiveIntegerField()
+    fee_cents = models.PositiveIntegerField()
+    submissions = models.PositiveIntegerField()
+    reason = models.CharField(max_length=400)
+    # Names the wish, as at a launch: a second press of the same button tops up nothing twice.
+    once = models.CharField(max_length=64, blank=True)
+    decided_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, related_name="+"
+    )
+    decided_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta(AppendOnly.Meta):
+        ordering = ["id"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["batch", "once"], condition=~Q(once=""), name="top_up_once_per_wish"
+            ),
+        ]
+
+
+class OutgoingCall(models.Model):
+    """One marketplace call, committed before it is made, taken under a lease, and recorded after it.
+
+    Why it is made is named by ``decision``, ``top_up`` or ``extension`` (exactly one, or none for an expiry); what
+    it is about by ``assignment`` or ``hit``. ``args`` holds what else the operation needs (see services.outbox).
+    """
+
+    class Operation(models.TextChoices):
+        """Which call."""
+
+        APPROVE = "approve"
+        REJECT = "reject"
+        BONUS = "bonus"
+        EXTEND = "extend"  # more assignments for a HIT
+        PROLONG = "prolong"  # a later end of its offer
+        EXPIRE = "expire"  # no new work from now on
+
+    batch = models.ForeignKey(Batch, on_delete=models.PROTECT, related_name="calls")
+    operation = models.CharField(max_length=10, choices=Operation.choices)
+    decision = models.ForeignKey(Decision, on_delete=models.PROTECT, null=True, related_name="calls")
+    top_up = models.ForeignKey(TopUp, on_delete=models.PROTECT, null=True, related_name="calls")
+    extension = models.ForeignKey(Extension, on_delete=models.PROTECT, null=True, related_name="calls")
+    assignment = models.ForeignKey(Assignment, on_delete=models.PROTECT, null=True, related_name="calls")
+    hit = models.ForeignKey(Hit, on_delete=models.PROTECT, null=True, related_name="calls")
+    args = models.JSONField(default=dict)
+    amount_cents = models.PositiveIntegerField(default=0)
+    fee_cents = models.PositiveIntegerField(default=0)
+    token = models.CharField(max_length=64, unique=True)
+    state = models.CharField(max_length=10, default=CallState.PLANNED)
+    attempt_at = models.DateTimeField(null=True)  # of the first attempt: a token lives from then on
+    lease_owner = models.CharField(max_length=64, blank=True)
+    lease_until = models.DateTimeField(null=True)
+    done_at = models.DateTimeField(null=True)
+    error = models.CharField(max_length=400, blank=True)
+
+    class Meta:
+        ordering = ["id"]
+        constraints = [
+            models.UniqueConstraint(fields=["decision", "operation"], name="one_call_per_operation"),
+            models.UniqueConstraint(fields=["top_up", "assignment"], name="one_top_up_per_assignment"),
+            models.UniqueConstraint(fields=["extension", "hit", "operation"], name="one_call_per_extension"),
+            models.UniqueConstraint(
+                fields=["hit"],
+                condition=Q(operation="expire", state__in=["planned", "intent"]),
+                name="one_open_expiry_per_hit",
+            ),
+            models.CheckConstraint(
+                condition=Q(state__in=[s.value for s in CallState]), name="call_state_known"
+            ),
+            models.CheckConstraint(
+                condition=Q(operation__in=["approve", "reject", "bonus"], assignment__isnull=False)
+                | Q(operation__in=["extend", "prolong", "expire"], hit__isnull=False),
+                name="call_is_about_something",
+            ),
+        ]
+        indexes = [
+            models.Index(
+                fields=["batch", "id"], name="call_outstanding", condition=Q(state__in=["planned", "intent"])
+            ),
+        ]

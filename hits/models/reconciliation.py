@@ -1,0 +1,74 @@
+"""What the two sides agree on and what not, and what a person did about it."""
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+
+from hits.domain.states import Remedy
+from hits.models.base import AppendOnly
+from hits.models.batches import Batch
+from hits.models.submissions import Assignment, Submission
+
+
+class Reconciliation(AppendOnly):
+    """One comparison of a batch's rows with the marketplace's list. Counts are assignments or submissions."""
+
+    batch = models.ForeignKey(Batch, on_delete=models.PROTECT, related_name="reconciliations")
+    hits = models.PositiveIntegerField()  # looked at
+    failed = models.PositiveIntegerField()  # could not be looked at
+    matched = models.PositiveIntegerField()
+    marketplace_only = models.PositiveIntegerField()
+    ours_only = models.PositiveIntegerField()
+    mismatch = models.PositiveIntegerField()
+    # Our ledger's held and spent cents of the batch beside what the marketplace shows; equal when all is well.
+    cents_ours = models.BigIntegerField()
+    cents_marketplace = models.BigIntegerField()
+    compared_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta(AppendOnly.Meta):
+        ordering = ["-id"]
+
+
+class Resolution(AppendOnly):
+    """A person's remedy for one thing that does not match: an assignment of theirs or a submission of ours."""
+
+    assignment = models.OneToOneField(
+        Assignment, on_delete=models.PROTECT, null=True, related_name="resolution"
+    )
+    submission = models.OneToOneField(
+        Submission, on_delete=models.PROTECT, null=True, related_name="resolution"
+    )
+    remedy = models.CharField(max_length=12)
+    note = models.CharField(max_length=1000)
+    compensation = models.ForeignKey(Batch, on_delete=models.PROTECT, null=True, related_name="compensates")
+    decided_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, related_name="+"
+    )
+    decided_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta(AppendOnly.Meta):
+        ordering = ["id"]
+        constraints = [
+            models.CheckConstraint(condition=Q(remedy__in=[r.value for r in Remedy]), name="remedy_known"),
+            models.CheckConstraint(
+                condition=Q(assignment=None, submission__isnull=False)
+                | Q(assignment__isnull=False, submission=None),
+                name="resolution_is_of_one_thing",
+            ),
+        ]
+
+
+class MarketplaceEvent(models.Model):
+    """A notification as it came in. A hint to look, never a fact: it may be late, doubled or never come."""
+
+    doc_id = models.CharField(max_length=80, unique=True)
+    environment = models.CharField(max_length=40)
+    payload = models.JSONField()
+    received_at = models.DateTimeField(auto_now_add=True)
+    processed_at = models.DateTimeField(null=True)
+
+    class Meta:
+        ordering = ["id"]
+        indexes = [
+            models.Index(fields=["id"], name="event_unprocessed", condition=Q(processed_at__isnull=True))
+        ]
