@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from xml.etree.ElementTree import ParseError
+from dataclasses import dataclass
+from xml.etree.ElementTree import Element, ParseError
 from xml.sax.saxutils import escape
 
 from defusedxml import DefusedXmlException
@@ -23,8 +24,29 @@ RESERVED_FIELDS = frozenset({"assignmentId", "hitId", "workerId", "turkSubmitTo"
 _NOT_XML = re.compile("[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
 
 
+# Between several selections where one text is wanted, as in Amazon's own result files.
+JOINT = "|"
+
+
 class AnswerError(ValueError):
     """An answer that cannot be written or read; the message says why."""
+
+
+@dataclass(frozen=True)
+class FormAnswer:
+    """The answer to one question of a QuestionForm: a text, or selections with perhaps another in words."""
+
+    question: str
+    text: str | None = None
+    selections: tuple[str, ...] = ()
+    other: str | None = None
+
+    @property
+    def value(self) -> str:
+        """The answer as one text; several selections are joined by ``|``."""
+        if self.text is not None:
+            return self.text
+        return JOINT.join([*self.selections, *([self.other] if self.other else [])])
 
 
 def clean_text(text: str) -> str:
@@ -45,20 +67,38 @@ def build_answer(fields: Iterable[tuple[str, str]]) -> str:
         clean = clean_text(name)
         if not clean:
             raise AnswerError("A form field has no name.")
-        parts.append(
-            f"<Answer><QuestionIdentifier>{escape(clean)}</QuestionIdentifier>"
-            f"<FreeText>{escape(clean_text(value))}</FreeText></Answer>"
-        )
+        parts.append(_answer(clean, _element("FreeText", value)))
     if not parts:
         raise AnswerError("The form holds nothing besides the assignment id.")
-    return (
-        '<?xml version="1.0" encoding="UTF-8"?>'
-        f'<QuestionFormAnswers xmlns="{NAMESPACE}">{"".join(parts)}</QuestionFormAnswers>'
-    )
+    return _document(parts)
+
+
+def build_form_answer(answers: Iterable[FormAnswer]) -> str:
+    """Return the XML of the answers to a QuestionForm, in the order given; a form may be left quite empty."""
+    parts = []
+    for answer in answers:
+        if answer.text is not None:
+            held = _element("FreeText", answer.text)
+        else:
+            held = "".join(_element("SelectionIdentifier", chosen) for chosen in answer.selections)
+            held += _element("OtherSelectionText", answer.other) if answer.other else ""
+        parts.append(_answer(answer.question, held))
+    return _document(parts)
 
 
 def parse_answer(xml: str) -> dict[str, str]:
-    """Read an answer into ``{field: text}``; a repeated field keeps its first value.
+    """Read an answer into ``{field: text}``; a repeated field keeps its first value, selections are joined by ``|``.
+
+    Raises AnswerError.
+    """
+    fields: dict[str, str] = {}
+    for answer in parse_form_answer(xml):
+        fields.setdefault(answer.question, answer.value)
+    return fields
+
+
+def parse_form_answer(xml: str) -> list[FormAnswer]:
+    """Read an answer with its selections kept apart.
 
     The XML is written by workers' browsers, so entities, external references and document types are refused.
     Raises AnswerError.
@@ -69,13 +109,7 @@ def parse_answer(xml: str) -> dict[str, str]:
         raise AnswerError(f"The answer is not plain XML: {error}") from None
     if root.tag != f"{{{NAMESPACE}}}QuestionFormAnswers":
         raise AnswerError("The root element must be QuestionFormAnswers of schema 2005-10-01.")
-    fields: dict[str, str] = {}
-    for answer in root.findall(f"{{{NAMESPACE}}}Answer"):
-        name = answer.findtext(f"{{{NAMESPACE}}}QuestionIdentifier")
-        if not name:
-            raise AnswerError("An Answer has no QuestionIdentifier.")
-        fields.setdefault(name, answer.findtext(f"{{{NAMESPACE}}}FreeText") or "")
-    return fields
+    return [_parsed(answer) for answer in root.findall(f"{{{NAMESPACE}}}Answer")]
 
 
 def submission_fields(xml: str, names: Iterable[str]) -> Mapping[str, str]:
@@ -86,3 +120,30 @@ def submission_fields(xml: str, names: Iterable[str]) -> Mapping[str, str]:
     if missing:
         raise AnswerError(f"The answer lacks {', '.join(missing)}.")
     return {name: fields[name] for name in wanted}
+
+
+def _element(name: str, text: str) -> str:
+    return f"<{name}>{escape(clean_text(text))}</{name}>"
+
+
+def _answer(question: str, held: str) -> str:
+    return f"<Answer>{_element('QuestionIdentifier', question)}{held}</Answer>"
+
+
+def _document(parts: list[str]) -> str:
+    return (
+        '<?xml version="1.0" encoding="UTF-8"?>'
+        f'<QuestionFormAnswers xmlns="{NAMESPACE}">{"".join(parts)}</QuestionFormAnswers>'
+    )
+
+
+def _parsed(answer: Element) -> FormAnswer:
+    name = answer.findtext(f"{{{NAMESPACE}}}QuestionIdentifier")
+    if not name:
+        raise AnswerError("An Answer has no QuestionIdentifier.")
+    chosen = [element.text or "" for element in answer.findall(f"{{{NAMESPACE}}}SelectionIdentifier")]
+    other = answer.findtext(f"{{{NAMESPACE}}}OtherSelectionText")
+    text = answer.findtext(f"{{{NAMESPACE}}}FreeText")
+    if text is None and not chosen and other is None:
+        text = ""
+    return FormAnswer(name, text, tuple(chosen), other)

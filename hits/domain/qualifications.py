@@ -8,18 +8,35 @@ import operator
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, TypeVar
+from typing import Any
 
 LOCALE = "00000000000000000071"
 NUMBER_APPROVED = "00000000000000000040"
+PERCENT_SUBMITTED = "00000000000000000000"
+PERCENT_ABANDONED = "00000000000000000070"
+PERCENT_RETURNED = "000000000000000000E0"
 PERCENT_APPROVED = "000000000000000000L0"
+PERCENT_REJECTED = "000000000000000000S0"
+ADULT = "00000000000000000060"
+# Amazon's sandbox knows Masters by an id of its own. Here either says the same of a worker.
+MASTERS = "2F1QJWKUDD8XADTFD2Q0G6UTO95ALH"
+MASTERS_SANDBOX = "2ARFPLSP75KLA8M8DH1HTEQVJT3SY6"
+MASTERS_IDS = (MASTERS, MASTERS_SANDBOX)
+# Counted from a worker's own work: everybody has a value, and nobody is given one.
+COMPUTED = {
+    NUMBER_APPROVED: "Worker_NumberHITsApproved",
+    PERCENT_SUBMITTED: "Worker_PercentAssignmentsSubmitted",
+    PERCENT_ABANDONED: "Worker_PercentAssignmentsAbandoned",
+    PERCENT_RETURNED: "Worker_PercentAssignmentsReturned",
+    PERCENT_APPROVED: "Worker_PercentAssignmentsApproved",
+    PERCENT_REJECTED: "Worker_PercentAssignmentsRejected",
+}
+# Held like any other, with the same ids for all requesters: workers declare the one, the platform gives the other.
+SYSTEM_HELD = (ADULT, *MASTERS_IDS)
 
 MAX_REQUIREMENTS = 10
 MAX_INTEGERS = 15
 MAX_LOCALES = 30
-
-
-_Value = TypeVar("_Value", int, str)
 
 
 class Comparator(StrEnum):
@@ -66,7 +83,7 @@ class RequirementError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Requirement:
-    """One condition. ``locales`` are ISO 3166-1 alpha-2 codes and belong to ``LOCALE`` alone.
+    """One condition. ``locales`` belong to ``LOCALE`` alone: countries such as ``US``, parts such as ``US-CA``.
 
     Raises ``RequirementError`` for a comparator without the values that it needs, or with others.
     """
@@ -101,10 +118,14 @@ class Requirement:
 
 @dataclass(frozen=True, slots=True)
 class Holdings:
-    """What one worker holds: values by type id (the computed system values among them) and a country."""
+    """What one worker holds: values by type id (the computed system values among them) and where they work.
+
+    ``subdivision`` is the part of ``country`` by ISO 3166-2 without the country, such as ``CA``; "" is undeclared.
+    """
 
     values: Mapping[str, int] = field(default_factory=dict)
     country: str = ""
+    subdivision: str = ""
 
 
 def unmet(requirements: Iterable[Requirement], holdings: Holdings) -> list[Requirement]:
@@ -116,19 +137,26 @@ def is_met(requirement: Requirement, holdings: Holdings) -> bool:
     """Return whether one requirement is met. Who holds nothing meets only DoesNotExist.
 
     An undeclared country meets no requirement about countries, not even NotEqualTo: nobody has said
-    that it is another one.
+    that it is another one. The same holds for the part of a country, where one is named.
     """
     if requirement.type_id == LOCALE:
-        return bool(holdings.country) and _compares(
-            requirement.comparator, holdings.country, requirement.locales
-        )
+        return bool(holdings.country) and _is_placed(requirement, holdings)
     value = holdings.values.get(requirement.type_id)
     if requirement.comparator in ABOUT_HOLDING:
         return (value is not None) == (requirement.comparator is Comparator.EXISTS)
     return value is not None and _compares(requirement.comparator, value, requirement.integer_values)
 
 
-def _compares(comparator: Comparator, value: _Value, wanted: tuple[_Value, ...]) -> bool:
+def _is_placed(requirement: Requirement, holdings: Holdings) -> bool:
+    inside = requirement.comparator in {Comparator.EQUAL_TO, Comparator.IN}
+    here = {holdings.country, f"{holdings.country}-{holdings.subdivision}"}
+    if here & set(requirement.locales):
+        return inside
+    part_asked = any(place.startswith(f"{holdings.country}-") for place in requirement.locales)
+    return not inside and not (part_asked and not holdings.subdivision)
+
+
+def _compares(comparator: Comparator, value: int, wanted: tuple[int, ...]) -> bool:
     if comparator in TAKES_SEVERAL:
         return (value in wanted) == (comparator is Comparator.IN)
     return _ORDER[comparator](value, wanted[0])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from hits.domain.qualifications import Comparator, Guards, Requirement
+from hits.domain.subdivisions import join_place, split_place
 
 
 def requirement_of(row: dict[str, Any]) -> Requirement:
@@ -17,7 +18,10 @@ def requirement_of(row: dict[str, Any]) -> Requirement:
         type_id=row["QualificationTypeId"],
         comparator=Comparator(row["Comparator"]),
         integer_values=tuple(row.get("IntegerValues", ())),
-        locales=tuple(place["Country"] for place in row.get("LocaleValues", ())),
+        locales=tuple(
+            join_place(place["Country"], place.get("Subdivision", ""))
+            for place in row.get("LocaleValues", ())
+        ),
         guards=Guards(row.get("ActionsGuarded", legacy)),
     )
 
@@ -31,7 +35,12 @@ def json_of(requirement: Requirement) -> dict[str, Any]:
     if requirement.integer_values:
         row["IntegerValues"] = list(requirement.integer_values)
     if requirement.locales:
-        row["LocaleValues"] = [{"Country": code} for code in requirement.locales]
+        row["LocaleValues"] = [_locale(place) for place in requirement.locales]
     row["RequiredToPreview"] = requirement.guards is not Guards.ACCEPT
     row["ActionsGuarded"] = requirement.guards.value
     return row
+
+
+def _locale(place: str) -> dict[str, str]:
+    country, subdivision = split_place(place)
+    return {"Country": country} | ({"Subdivision": subdivision} if subdivision else {})

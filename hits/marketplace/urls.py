@@ -5,7 +5,20 @@ from __future__ import annotations
 from django.urls import path
 from django.views.generic import RedirectView
 
-from .views import accounts, api, messages, qualifications, submit, tasks, work
+from .views import (
+    accounts,
+    api,
+    declarations,
+    messages,
+    payouts,
+    qualification_test,
+    qualifications,
+    question,
+    statements,
+    submit,
+    tasks,
+    work,
+)
 
 app_name = "marketplace"
 urlpatterns = [
@@ -13,17 +26,38 @@ urlpatterns = [
     path("mturk", api.requester_api),  # clients sign the path they were given; a redirect would break them
     path("mturk/externalSubmit", submit.submit_signed_in, name="submit"),
     path("a/<str:secret>/mturk/externalSubmit", submit.submit_with_secret, name="submit-with-secret"),
+    path("hit/question/<str:token>", question.question, name="question"),
     path("work/", work.work_list, name="work"),
     path("work/groups/<str:hit_type_id>/preview", work.preview, name="preview"),
     path("work/groups/<str:hit_type_id>/accept", work.accept, name="accept"),
     path("work/tasks/<str:assignment_id>", tasks.task, name="task"),
+    path("work/tasks/<str:assignment_id>/answer", tasks.answer_form, name="answer"),
     path("work/tasks/<str:assignment_id>/return", tasks.return_task, name="return"),
     path("work/history", work.history, name="history"),
     path("work/earnings", work.earnings, name="earnings"),
+    path("work/earnings/<int:year>/<int:month>", statements.month, name="statement"),
+    path("work/earnings/<int:year>/<int:month>.csv", statements.month_csv, name="statement-csv"),
     path("work/qualifications", qualifications.qualifications, name="qualifications"),
+    path("work/qualifications/<str:type_id>", qualification_test.qualification, name="qualification"),
+    path("work/qualifications/<str:type_id>/ask", qualification_test.ask, name="ask"),
+    path("work/qualifications/<str:type_id>/test", qualification_test.test, name="qualification-test"),
     path("work/messages", messages.messages, name="messages"),
+    path("work/adult", declarations.declare_adult, name="adult"),
     path("work/country", qualifications.declare_country, name="country"),
     path("marketplace/accounts/", accounts.account_list, name="accounts"),
     path("marketplace/accounts/<int:requester_pk>/deposit", accounts.deposit, name="deposit"),
+    path(
+        "marketplace/accounts/<int:requester_pk>/statement", statements.requester, name="requester-statement"
+    ),
+    path(
+        "marketplace/accounts/<int:requester_pk>/statement.csv",
+        statements.requester_csv,
+        name="requester-statement-csv",
+    ),
+    path("marketplace/payouts/", payouts.payout_list, name="payouts"),
+    path("marketplace/payouts/owed.csv", payouts.owed_csv, name="owed-csv"),
+    path("marketplace/payouts/import", payouts.import_file, name="payout-import"),
+    path("marketplace/payouts/workers/<int:worker_pk>", payouts.worker_payouts, name="worker-payouts"),
+    path("marketplace/payouts/workers/<int:worker_pk>/correct", payouts.correct, name="payout-correct"),
     path("work", RedirectView.as_view(pattern_name="marketplace:work")),
 ]

@@ -6,24 +6,32 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from hits.domain.countries import country_name
 from hits.domain.qualifications import (
     LOCALE,
     NUMBER_APPROVED,
+    PERCENT_ABANDONED,
     PERCENT_APPROVED,
+    PERCENT_REJECTED,
+    PERCENT_RETURNED,
+    PERCENT_SUBMITTED,
     TAKES_SEVERAL,
     Comparator,
     Requirement,
 )
+from hits.domain.subdivisions import join_place, place_name, split_place
 
 
 @dataclass(frozen=True)
 class Reason:
-    """One sentence of why, and ``how`` the requester says that it is opened."""
+    """One sentence of why, and ``how`` the requester says that it is opened.
+
+    ``asks_for`` is the public id of a qualification that would open it and that can be asked for.
+    """
 
     text: str
     how: str = ""
     needs_country: bool = False
+    asks_for: str = ""
 
     @property
     def sentence(self) -> str:
@@ -35,13 +43,15 @@ class Reason:
 class Named:
     """A requester's own qualification as a worker may read of it.
 
-    ``taken_at`` is set for one that the worker held and lost, with the reason given.
+    ``taken_at`` is set for one that the worker held and lost, with the reason given. ``can_be_asked_for``: its page
+    takes requests.
     """
 
     name: str
     how: str
     taken_at: datetime | None = None
     taken_because: str = ""
+    can_be_asked_for: bool = False
 
 
 @dataclass(frozen=True)
@@ -53,6 +63,7 @@ class Facts:
     approved: int
     decided: int
     named: Mapping[str, Named]
+    subdivision: str = ""
 
 
 def day(moment: datetime) -> str:
@@ -93,28 +104,47 @@ def _percent_approved(requirement: Requirement, facts: Facts) -> Reason:
     )
 
 
+def _percent_rejected(requirement: Requirement, facts: Facts) -> Reason:
+    return Reason(
+        f"Only for people with {_range(requirement, '%')} of their decided submissions rejected. "
+        f"You have {facts.values[PERCENT_REJECTED]}%, {facts.decided - facts.approved} of {facts.decided}."
+    )
+
+
+def _percent_ended(requirement: Requirement, facts: Facts) -> Reason:
+    return Reason(
+        f"Only for people who {_ENDINGS[requirement.type_id]} {_range(requirement, '%')} of the tasks they took. "
+        f"You have {facts.values[requirement.type_id]}%."
+    )
+
+
 def _country(requirement: Requirement, facts: Facts) -> Reason:
-    places = ", ".join(sorted(country_name(code) for code in requirement.locales))
+    in_parts = any(split_place(place)[1] for place in requirement.locales)
+    places = ("; " if in_parts else ", ").join(sorted(place_name(place) for place in requirement.locales))
     inside = requirement.comparator in {Comparator.EQUAL_TO, Comparator.IN}
     rule = (
         f"Only for people who work from: {places}." if inside else f"Not for people who work from: {places}."
     )
     if not facts.country:
         return Reason(f"{rule} Say which country you work from first.", needs_country=True)
-    return Reason(f"{rule} Your country is {country_name(facts.country)}.")
+    if not facts.subdivision and any(place.startswith(f"{facts.country}-") for place in requirement.locales):
+        return Reason(f"{rule} Say which state you work from first.", needs_country=True)
+    return Reason(f"{rule} Your country is {place_name(join_place(facts.country, facts.subdivision))}.")
 
 
 def _own(requirement: Requirement, facts: Facts) -> Reason:
     named = facts.named[requirement.type_id]
     if requirement.comparator is Comparator.DOES_NOT_EXIST:
         return Reason(f"Not for people who hold “{named.name}”.", named.how)
+    asks_for = requirement.type_id if named.can_be_asked_for else ""
     if named.taken_at:
         because = f" The reason: {_quoted(named.taken_because)}" if named.taken_because else ""
-        return Reason(f"“{named.name}” was taken away from you on {day(named.taken_at)}.{because}", named.how)
+        text = f"“{named.name}” was taken away from you on {day(named.taken_at)}.{because}"
+        return Reason(text, named.how, asks_for=asks_for)
     wanted = "" if requirement.comparator is Comparator.EXISTS else f" at {_range(requirement)}"
     value = facts.values.get(requirement.type_id)
     have = "You do not hold it yet." if value is None else f"You hold it at {value}."
-    return Reason(f"Only for people who hold “{named.name}”{wanted}. {have}", named.how)
+    return Reason(f"Only for people who hold “{named.name}”{wanted}. {have}", named.how, asks_for=asks_for)
 
 
 def _range(requirement: Requirement, unit: str = "") -> str:
@@ -143,8 +173,17 @@ def _quoted(text: str) -> str:
     return f"“{closed}”" if closed.endswith((".", "?", "!")) else f"“{closed}”."
 
 
+_ENDINGS = {
+    PERCENT_SUBMITTED: "submitted",
+    PERCENT_RETURNED: "returned",
+    PERCENT_ABANDONED: "ran out of time on",
+}
 _SPECIAL: Mapping[str, Callable[[Requirement, Facts], Reason]] = {
     NUMBER_APPROVED: _number_approved,
     PERCENT_APPROVED: _percent_approved,
+    PERCENT_REJECTED: _percent_rejected,
+    PERCENT_SUBMITTED: _percent_ended,
+    PERCENT_RETURNED: _percent_ended,
+    PERCENT_ABANDONED: _percent_ended,
     LOCALE: _country,
 }

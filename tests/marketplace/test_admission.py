@@ -66,6 +66,9 @@ def page(client: Client, path: str = "/work/") -> str:
 class TestGuards:
     """What an unmet requirement keeps a worker from."""
 
+    @pytest.mark.rule(
+        "guards-discover", source="M", text="DiscoverPreviewAndAccept hides a HIT from who is not qualified."
+    )
     def test_discover_hides_preview_and_accept_with_it(
         self, mturk: Any, worker: Worker, browser: Browser
     ) -> None:
@@ -85,6 +88,9 @@ class TestGuards:
         assert "<iframe" in page(client, f"/work/groups/{hit['HITTypeId']}/preview")
         assert accept(worker, hit).worker == worker
 
+    @pytest.mark.rule(
+        "guards-preview", source="M", text="PreviewAndAccept keeps the task from who is not qualified."
+    )
     def test_preview_lists_it_as_closed_and_shows_no_task(
         self, near: Any, worker: Worker, browser: Browser
     ) -> None:
@@ -97,6 +103,7 @@ class TestGuards:
         assert f"/work/groups/{hit['HITTypeId']}/accept" not in listed
         assert "<iframe" not in page(client, f"/work/groups/{hit['HITTypeId']}/preview")
 
+    @pytest.mark.rule("guards-accept", source="M", text="Accept lets everybody look.")
     def test_accept_may_be_looked_at_without_a_start(
         self, near: Any, worker: Worker, browser: Browser
     ) -> None:
@@ -106,6 +113,9 @@ class TestGuards:
         assert "Closed to you." in looked
         assert f"/work/groups/{hit['HITTypeId']}/accept" not in looked
 
+    @pytest.mark.rule(
+        "guards-strictest", source="ours", text="Of several unmet requirements the strictest guard counts."
+    )
     def test_the_strictest_unmet_requirement_counts(
         self, near: Any, worker: Worker, browser: Browser
     ) -> None:
@@ -116,6 +126,7 @@ class TestGuards:
         assert "Only for people who hold “Missing”" in listed
         assert "“Held”" not in listed
 
+    @pytest.mark.rule("accept-checked", source="D", text="Requirements are checked when a task is accepted.")
     def test_both_ways_of_accepting_refuse(self, near: Any, worker: Worker) -> None:
         hit = publish(near, need(make_type(near)))
         with pytest.raises(Refused, match="is closed to you"):
@@ -126,6 +137,12 @@ class TestGuards:
         assert not Attempt.objects.exists()
 
 
+@pytest.mark.rule(
+    "comparators-granted-value",
+    source="M",
+    text="IntegerValues are compared by LessThan, LessThanOrEqualTo, GreaterThan, GreaterThanOrEqualTo, "
+    "EqualTo, NotEqualTo, In and NotIn.",
+)
 @pytest.mark.parametrize(
     ("comparator", "taken"),
     [
@@ -153,6 +170,9 @@ def test_borders_of_a_granted_value(
                 accept(person, hit)
 
 
+@pytest.mark.rule(
+    "does-not-exist", source="D", text="DoesNotExist keeps work from those who hold a qualification."
+)
 def test_exclusion_takes_work_from_those_who_hold_it(near: Any, worker: Worker, other: Worker) -> None:
     excluded = make_type(near, "Has seen the answers")
     hit = publish(near, need(excluded, "DoesNotExist"))
@@ -164,6 +184,7 @@ def test_exclusion_takes_work_from_those_who_hold_it(near: Any, worker: Worker, 
     assert accept(worker, hit)
 
 
+@pytest.mark.rule("counted-over-all", source="D", text="Approved work is counted over all requesters.")
 def test_counted_work_over_all_requesters(
     near_market: Market, near: Any, worker: Worker, browser: Browser
 ) -> None:
@@ -183,6 +204,8 @@ def test_counted_work_over_all_requesters(
         accept(worker, closed)
 
 
+@pytest.mark.clock
+@pytest.mark.rule("counted-when-due", source="ours", text="Work that is due for approval counts as approved.")
 def test_work_that_is_due_for_approval_counts(near: Any, worker: Worker) -> None:
     hit = publish(near, need(APPROVED, "GreaterThanOrEqualTo", 1), LifetimeInSeconds=3 * 86_400)
     work(worker, near.create_hit(**hit_params(MaxAssignments=1))["HIT"])
@@ -195,6 +218,12 @@ def test_work_that_is_due_for_approval_counts(near: Any, worker: Worker) -> None
 class TestRevoking:
     """What is taken away counts at once, and its reason is read."""
 
+    @pytest.mark.rule(
+        "revoked-at-once",
+        source="ours",
+        text="A qualification taken away with DisassociateQualificationFromWorker closes HITs at once, "
+        "also on a page that is open; the worker reads the reason.",
+    )
     def test_while_the_page_is_open(self, near: Any, worker: Worker, browser: Browser) -> None:
         trained = make_type(near)
         grant(near, trained, worker)
@@ -211,6 +240,11 @@ class TestRevoking:
         assert "Taken away" in shown
         assert "“Boxes were drawn without looking.”" in shown
 
+    @pytest.mark.rule(
+        "revoked-in-hand",
+        source="ours",
+        text="Who loses a qualification may still submit what they have in hand.",
+    )
     def test_work_in_hand_may_be_submitted(self, near: Any, worker: Worker, browser: Browser) -> None:
         trained = make_type(near)
         grant(near, trained, worker)
@@ -249,6 +283,12 @@ def test_two_accepts_at_once_check_each(near: Any, worker: Worker, other: Worker
 class TestBlocks:
     """A requester's own decision to give somebody no new work."""
 
+    @pytest.mark.rule(
+        "block-effect",
+        source="D",
+        text="CreateWorkerBlock gives a worker no new work of this requester until DeleteWorkerBlock; what "
+        "they have accepted may be handed in.",
+    )
     def test_no_new_work_and_the_reason_to_read(
         self, near_market: Market, near: Any, worker: Worker, browser: Browser
     ) -> None:

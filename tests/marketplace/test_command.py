@@ -49,6 +49,11 @@ def test_bad_input_exits_2_and_writes_nothing(transactional_db: None, args: list
     assert AccessKey.objects.count() == before
 
 
+@pytest.mark.rule(
+    "keys-derived",
+    source="ours",
+    text="A requester's secret key is derived from the server's secret and shown once; it is stored nowhere.",
+)
 def test_secret_is_not_stored(transactional_db: None) -> None:
     printed = run("Lab")
     row = AccessKey.objects.get(access_key_id=printed["access_key_id"])

@@ -4,6 +4,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
+import pytest
 from django.db import connection
 
 from hits.marketplace.errors import Refused
@@ -35,6 +36,11 @@ def together(acts: list[Callable[[], Any]]) -> list[Any]:
     return results
 
 
+@pytest.mark.rule(
+    "slot-one-worker",
+    source="ours",
+    text="Of several workers who accept the last slot at once exactly one gets it.",
+)
 def test_last_slot_goes_to_one(near: Any, workers: list[Worker]) -> None:
     hit = near.create_hit(**hit_params(MaxAssignments=1))["HIT"]
     results = together([lambda person=person: accept(person, hit) for person in workers])
@@ -43,6 +49,7 @@ def test_last_slot_goes_to_one(near: Any, workers: list[Worker]) -> None:
     assert Attempt.objects.count() == 1
 
 
+@pytest.mark.rule("accept-once", source="ours", text="Pressing Accept several times at once takes one task.")
 def test_double_click_takes_one_task(near: Any, worker: Worker) -> None:
     hit = near.create_hit(**hit_params(MaxAssignments=3))["HIT"]
     near.create_hit(**hit_params(MaxAssignments=3))
@@ -51,6 +58,12 @@ def test_double_click_takes_one_task(near: Any, worker: Worker) -> None:
     assert Attempt.objects.count() == 1
 
 
+@pytest.mark.rule(
+    "token-concurrent",
+    source="D",
+    text="The same UniqueRequestToken in several CreateHIT calls at once makes one HIT; the others name it "
+    "in HITAlreadyExists.",
+)
 def test_one_token_makes_one_hit(near_market: Market, requester: accounts.KeyPair) -> None:
     clients = [near_market.client(requester) for _ in range(4)]
     params = hit_params(UniqueRequestToken="once")
@@ -60,6 +73,12 @@ def test_one_token_makes_one_hit(near_market: Market, requester: accounts.KeyPai
     assert all(made[0]["HIT"]["HITId"] in str(other) for other in results if other is not made[0])
 
 
+@pytest.mark.rule(
+    "funds-concurrent",
+    source="ours",
+    text="CreateHIT calls at once never hold the same cent twice: what the balance does not cover is "
+    "refused as InsufficientFunds.",
+)
 def test_the_same_money_is_not_held_twice(near_market: Market) -> None:
     pair = accounts.create_requester(name="Poor lab", funds_cents=220)
     clients = [near_market.client(pair) for _ in range(4)]
@@ -70,6 +89,11 @@ def test_the_same_money_is_not_held_twice(near_market: Market) -> None:
     assert unbalanced_requesters() == []
 
 
+@pytest.mark.rule(
+    "decision-once",
+    source="D",
+    text="Of ApproveAssignment and RejectAssignment calls at once about one assignment exactly one stands.",
+)
 def test_approve_reject_and_approve_at_once(
     near_market: Market, requester: accounts.KeyPair, worker: Worker
 ) -> None:

@@ -8,6 +8,8 @@ from botocore.exceptions import ClientError
 
 from hits.domain.answer_xml import parse_answer
 from hits.marketplace.models import Worker
+from hits.marketplace.operations import registry
+from hits.marketplace.shapes import service_model
 from tests.marketplace.support import FUNDS, hit_params, later, work
 
 
@@ -21,6 +23,17 @@ def code_of(failure: pytest.ExceptionInfo[ClientError]) -> tuple[str, str]:
     return reply["Error"]["Code"], reply.get("TurkErrorCode", "").removeprefix("AWS.MechanicalTurk.")
 
 
+@pytest.mark.rule(
+    "cycle",
+    source="D",
+    text="A HIT goes from CreateHIT over ListAssignmentsForHIT, GetAssignment and ApproveAssignment to "
+    "DeleteHIT; GetHIT then shows it as Disposed.",
+)
+@pytest.mark.rule(
+    "balance-after-approval",
+    source="D",
+    text="GetAccountBalance shows what is left after an approval.",
+)
 def test_whole_cycle(mturk: Any, worker: Worker) -> None:
     hit = mturk.create_hit(**hit_params(MaxAssignments=1))["HIT"]
     assert hit["HITStatus"] == "Assignable"
@@ -41,6 +54,11 @@ def test_whole_cycle(mturk: Any, worker: Worker) -> None:
     assert mturk.get_hit(HITId=hit["HITId"])["HIT"]["HITStatus"] == "Disposed"
 
 
+@pytest.mark.rule(
+    "hit-type-equality",
+    source="M",
+    text="CreateHITType, CreateHIT and CreateHITWithHITType: equal values are one HITTypeId.",
+)
 def test_equal_values_give_the_same_hit_type(mturk: Any) -> None:
     values = {
         key: value
@@ -58,6 +76,11 @@ def test_equal_values_give_the_same_hit_type(mturk: Any) -> None:
     assert (by_type["HITTypeId"], by_type["MaxAssignments"]) == (first, 1)
 
 
+@pytest.mark.rule(
+    "token-repeated",
+    source="D",
+    text="A token used again within 24 hours makes nothing: HITAlreadyExists, with the HITId.",
+)
 def test_token_repeated_makes_no_second_hit(mturk: Any) -> None:
     hit = mturk.create_hit(**hit_params(UniqueRequestToken="t" * 64))["HIT"]
     with pytest.raises(ClientError) as failure:
@@ -67,6 +90,11 @@ def test_token_repeated_makes_no_second_hit(mturk: Any) -> None:
     assert len(mturk.list_hits()["HITs"]) == 1
 
 
+@pytest.mark.rule(
+    "error-envelope",
+    source="I",
+    text="An error is HTTP 400 with __type, Message (ending with the time in ms) and TurkErrorCode.",
+)
 def test_error_envelope(mturk: Any) -> None:
     with pytest.raises(mturk.exceptions.RequestError) as failure:
         mturk.get_hit(HITId="3NOSUCHHIT")
@@ -79,6 +107,11 @@ def test_error_envelope(mturk: Any) -> None:
     assert tag.strip("()").isdigit()
 
 
+@pytest.mark.rule(
+    "create-hit-limits",
+    source="D",
+    text="Title 128, description 2000, keywords 1000, annotation 255 ASCII, 30 seconds to a year.",
+)
 @pytest.mark.parametrize(
     ("change", "code"),
     [
@@ -101,7 +134,12 @@ def test_error_envelope(mturk: Any) -> None:
             {"QualificationRequirements": [{"QualificationTypeId": "A", "Comparator": "Exists"}]},
             "QualificationTypeDoesNotExist",
         ),
-        ({"HITLayoutId": "L1"}, "NotImplemented"),
+        ({"RequesterAnnotation": "naïve"}, "ParameterValidationError"),
+        ({"HITLayoutId": "L1"}, "ParameterValidationError"),
+        ({"Question": "", "HITLayoutId": "L1"}, "HITLayoutDoesNotExist"),
+        ({"HITLayoutParameters": [{"Name": "a", "Value": "b"}]}, "ParameterValidationError"),
+        ({"AssignmentReviewPolicy": {"PolicyName": "ScoreMyKnownAnswers/2011-09-01"}}, "NotImplemented"),
+        ({"HITReviewPolicy": {"PolicyName": "SimplePlurality/2011-09-01"}}, "NotImplemented"),
     ],
     ids=lambda value: str(value)[:40],
 )
@@ -113,6 +151,11 @@ def test_bad_parameters_are_named_and_nothing_is_made(near: Any, change: dict[st
     assert near.get_account_balance()["OnHoldBalance"] == "0.00"
 
 
+@pytest.mark.rule(
+    "pages",
+    source="X",
+    text="ListHITs and the other lists give 10 rows unless told otherwise, with a NextToken while there are rows.",
+)
 def test_pages_default_to_ten_and_end_with_an_empty_one(mturk: Any) -> None:
     for _ in range(25):
         mturk.create_hit(**hit_params(MaxAssignments=1))
@@ -124,6 +167,11 @@ def test_pages_default_to_ten_and_end_with_an_empty_one(mturk: Any) -> None:
     assert len(set(ids)) == 25
 
 
+@pytest.mark.rule(
+    "next-token",
+    source="ours",
+    text="A NextToken belongs to one operation (ListHITs, ListReviewableHITs …) with one set of filters.",
+)
 def test_foreign_or_broken_next_token(near: Any) -> None:
     near.create_hit(**hit_params())
     token = near.list_hits()["NextToken"]
@@ -137,6 +185,11 @@ def test_foreign_or_broken_next_token(near: Any) -> None:
         assert code_of(failure)[0] == "ParameterValidationError"
 
 
+@pytest.mark.rule(
+    "expiration-past-and-future",
+    source="M",
+    text="UpdateExpirationForHIT with a past time expires a HIT at once, with a later one it is on offer again.",
+)
 def test_expire_now_and_extend(mturk: Any) -> None:
     hit_id = mturk.create_hit(**hit_params())["HIT"]["HITId"]
     mturk.update_expiration_for_hit(HITId=hit_id, ExpireAt=datetime.now(UTC) - timedelta(days=1))
@@ -149,6 +202,11 @@ def test_expire_now_and_extend(mturk: Any) -> None:
     assert extended["Expiration"] == until
 
 
+@pytest.mark.rule(
+    "expiration-increment",
+    source="I",
+    text="An expiration moves by an increment of 60 seconds to 365 days.",
+)
 @pytest.mark.parametrize("seconds", [11, -80_295, 31_536_001])
 def test_extension_increment_has_limits(near: Any, seconds: int) -> None:
     hit = near.create_hit(**hit_params(LifetimeInSeconds=100_000))["HIT"]
@@ -160,6 +218,26 @@ def test_extension_increment_has_limits(near: Any, seconds: int) -> None:
     assert f"{seconds}" in failure.value.response["Error"]["Message"]
 
 
+@pytest.mark.rule(
+    "expiration-repeated",
+    source="I",
+    text="The same UpdateExpirationForHIT sent twice is answered as an idempotency token already processed.",
+)
+def test_the_same_prolongation_twice_changes_nothing(near: Any) -> None:
+    hit_id = near.create_hit(**hit_params())["HIT"]["HITId"]
+    until = (datetime.now(UTC) + timedelta(hours=5)).replace(microsecond=0)
+    near.update_expiration_for_hit(HITId=hit_id, ExpireAt=until)
+    with pytest.raises(ClientError) as failure:
+        near.update_expiration_for_hit(HITId=hit_id, ExpireAt=until)
+    assert "already been processed" in failure.value.response["Error"]["Message"]
+    assert near.get_hit(HITId=hit_id)["HIT"]["Expiration"] == until
+
+
+@pytest.mark.rule(
+    "rejection",
+    source="I",
+    text="RejectAssignment releases the money held, does not offer the slot again, and decides once.",
+)
 def test_reject_needs_a_reason_and_releases_money(mturk: Any, worker: Worker) -> None:
     hit = mturk.create_hit(**hit_params(MaxAssignments=1))["HIT"]
     slot = work(worker, hit)
@@ -175,6 +253,12 @@ def test_reject_needs_a_reason_and_releases_money(mturk: Any, worker: Worker) ->
         assert "status of: Submitted" in failure.value.response["Error"]["Message"]
 
 
+@pytest.mark.clock
+@pytest.mark.rule(
+    "override-rejection-30-days",
+    source="D",
+    text="ApproveAssignment with OverrideRejection works within 30 days of the submission.",
+)
 @pytest.mark.parametrize(("days", "allowed"), [(29, True), (31, False)])
 def test_override_of_a_rejection_within_thirty_days(
     near: Any, worker: Worker, days: int, allowed: bool
@@ -199,6 +283,11 @@ def test_override_of_a_rejection_within_thirty_days(
     }
 
 
+@pytest.mark.rule(
+    "bonus-of-an-assignment",
+    source="M",
+    text="SendBonus pays the worker who submitted, once for each token; ListBonusPayments shows it.",
+)
 def test_bonus(mturk: Any, worker: Worker, other: Worker) -> None:
     hit = mturk.create_hit(**hit_params())["HIT"]
     slot = work(worker, hit)
@@ -223,6 +312,11 @@ def test_bonus(mturk: Any, worker: Worker, other: Worker) -> None:
         mturk.list_bonus_payments()
 
 
+@pytest.mark.rule(
+    "delete-hit",
+    source="I",
+    text="DeleteHIT takes a Reviewable or Reviewing HIT whose submissions are all decided.",
+)
 def test_delete_refuses_in_amazons_own_contradiction(mturk: Any, worker: Worker) -> None:
     hit = mturk.create_hit(**hit_params(MaxAssignments=1))["HIT"]
     with pytest.raises(ClientError) as failure:
@@ -239,6 +333,11 @@ def test_delete_refuses_in_amazons_own_contradiction(mturk: Any, worker: Worker)
     assert mturk.list_hits()["HITs"] == []
 
 
+@pytest.mark.rule(
+    "review-status",
+    source="M",
+    text="UpdateHITReviewStatus moves a HIT from Reviewable to Reviewing, and back with Revert.",
+)
 def test_review_status_moves_both_ways(near: Any, worker: Worker) -> None:
     hit = near.create_hit(**hit_params(MaxAssignments=1))["HIT"]
     work(worker, hit)
@@ -251,13 +350,45 @@ def test_review_status_moves_both_ways(near: Any, worker: Worker) -> None:
     assert near.get_hit(HITId=hit["HITId"])["HIT"]["HITStatus"] == "Reviewable"
 
 
-def test_known_but_unserved_operations_refuse_by_name(mturk: Any) -> None:
+@pytest.mark.rule(
+    "refused-file-upload",
+    source="D",
+    text="GetFileUploadURL: FileUploadAnswer was withdrawn; workers upload to a page of your own (ExternalQuestion).",
+)
+def test_file_uploads_are_refused_by_name(mturk: Any) -> None:
     with pytest.raises(ClientError) as failure:
-        mturk.list_qualification_requests()
+        mturk.get_file_upload_url(AssignmentId="3A", QuestionIdentifier="q")
     assert code_of(failure)[1] == "NotImplemented"
-    assert "ListQualificationRequests" in failure.value.response["Error"]["Message"]
+    assert "GetFileUploadURL" in failure.value.response["Error"]["Message"]
 
 
+@pytest.mark.rule(
+    "refused-review-policies",
+    source="ours",
+    text="Review policies: decide from your own script; so ListReviewPolicyResultsForHIT has no results to tell of.",
+)
+def test_no_hit_has_results_of_a_review_policy(mturk: Any) -> None:
+    hit = mturk.create_hit(**hit_params())["HIT"]
+    results = mturk.list_review_policy_results_for_hit(HITId=hit["HITId"])
+    assert {name for name in results if name != "ResponseMetadata"} == {"HITId"}
+    with pytest.raises(ClientError) as failure:
+        mturk.list_review_policy_results_for_hit(HITId="3NOSUCHHIT")
+    assert code_of(failure)[1] == "HITDoesNotExist"
+
+
+@pytest.mark.rule(
+    "all-operations", source="M", text="All 39 operations of the model of 2017-01-17 are answered."
+)
+def test_every_operation_of_the_model_is_served() -> None:
+    assert registry.served() == sorted(service_model().operation_names)
+    assert len(registry.served()) == 39
+
+
+@pytest.mark.rule(
+    "annotation",
+    source="M",
+    text="RequesterAnnotation comes back as it was sent, in CreateHIT and GetHIT.",
+)
 def test_annotation_comes_back_as_sent(near: Any) -> None:
     assert near.create_hit(**hit_params(RequesterAnnotation=""))["HIT"]["RequesterAnnotation"] == ""
     assert "RequesterAnnotation" not in near.create_hit(**hit_params())["HIT"]

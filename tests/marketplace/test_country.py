@@ -20,6 +20,9 @@ def undeclared(name: str = "new") -> Worker:
 class TestCountry:
     """Declared once before the first task, changed at most every 30 days."""
 
+    @pytest.mark.rule(
+        "country-first", source="ours", text="A worker declares a country before the first task."
+    )
     def test_first_accept_needs_it(self, near: Any, browser: Browser) -> None:
         person = undeclared()
         hit = near.create_hit(**hit_params())["HIT"]
@@ -40,6 +43,7 @@ class TestCountry:
         Worker.objects.filter(pk=worker.pk).update(country="", country_declared_at=None)
         assert hand_in(worker, slot).submitted_at
 
+    @pytest.mark.rule("country-codes", source="D", text="A country is a code of ISO 3166-1 alpha-2.")
     @pytest.mark.parametrize("code", ["", "XX", "de", "Germany", "DEU"])
     def test_only_codes_of_the_list(self, transactional_db: None, browser: Browser, code: str) -> None:
         person = undeclared()
@@ -49,6 +53,12 @@ class TestCountry:
         person.refresh_from_db()
         assert (person.country, CountryDeclaration.objects.count()) == ("", 0)
 
+    @pytest.mark.clock
+    @pytest.mark.rule(
+        "country-30-days",
+        source="ours",
+        text="A declared country can be changed once in 30 days, and each change is kept.",
+    )
     def test_changed_at_most_once_in_thirty_days(
         self, transactional_db: None, worker: Worker, browser: Browser
     ) -> None:
@@ -59,14 +69,17 @@ class TestCountry:
         refused = client.post("/work/country", {"country": "CA"})
         assert refused.status_code == 400
         assert "can be changed from" in refused.content.decode()
-        assert 'name="country"' not in page(client, "/work/qualifications")
+        assert 'id="country-code"' not in page(client, "/work/qualifications")
         later(hours=2)
-        assert 'name="country"' in page(client, "/work/qualifications")
+        assert 'id="country-code"' in page(client, "/work/qualifications")
         assert client.post("/work/country", {"country": "CA"}).status_code == 302
         assert client.post("/work/country", {"country": "MX"}).status_code == 400
         trail = CountryDeclaration.objects.filter(worker=worker).order_by("pk")
         assert list(trail.values_list("country", flat=True)) == ["US", "CA"]
 
+    @pytest.mark.rule(
+        "locale-comparators", source="D", text="Locale is compared with EqualTo, NotEqualTo, In and NotIn."
+    )
     @pytest.mark.parametrize(
         ("asked", "open_to"),
         [

@@ -9,6 +9,11 @@ from hits.domain.access_keys import derive_secret, new_access_key_id
 from hits.domain.money import AMAZON_FEES, LOCAL_FEES, fee_schedule, format_dollars, format_usd, parse_usd
 
 
+@pytest.mark.rule(
+    "money-text",
+    source="M",
+    text="Money is text in dollars with at most two decimals (CurrencyAmount); it is kept as whole cents.",
+)
 @pytest.mark.parametrize(
     ("text", "cents"),
     [
@@ -25,6 +30,11 @@ def test_parse(text: str, cents: int) -> None:
     assert parse_usd(text) == cents
 
 
+@pytest.mark.rule(
+    "money-text",
+    source="M",
+    text="Money is text in dollars with at most two decimals (CurrencyAmount); it is kept as whole cents.",
+)
 @pytest.mark.parametrize(
     "text", ["", "$1", "1.105", "-1", "+1", "1,000", " 1", "1\n", "1e2", "٣", ".5", "NaN", "1" * 10, "0x1"]
 )
@@ -43,6 +53,12 @@ def test_format() -> None:
     assert [format_dollars(123_456), format_dollars(-5)] == ["$1,234.56", "−$0.05"]
 
 
+@pytest.mark.rule(
+    "fees-amazon",
+    source="D",
+    text="Amazon's fees are 20 %, 20 % more from 10 assignments, 5 % more for Masters, and at least a cent "
+    "for each assignment.",
+)
 @pytest.mark.parametrize(
     ("cents", "assignments", "masters", "fee"),
     [
@@ -74,6 +90,11 @@ class TestExternalQuestion:
         )
         assert (parsed.url, parsed.frame_height) == (url, 600)
 
+    @pytest.mark.rule(
+        "external-question",
+        source="D",
+        text="An ExternalQuestion is well-formed XML of its schema, without document type and entities.",
+    )
     @pytest.mark.parametrize(
         ("xml", "error"),
         [
@@ -88,12 +109,18 @@ class TestExternalQuestion:
         with pytest.raises(error):
             external_question.parse_external_question(xml)
 
+    @pytest.mark.rule(
+        "external-question-frame",
+        source="D",
+        text="FrameHeight is a whole number of pixels; 0 leaves the height to the page that frames it.",
+    )
     @pytest.mark.parametrize("height", ["-1", "auto", "1e3", "١٢", "100001"])
     def test_frame_height(self, height: str) -> None:
         xml = external_question.build_external_question("https://e.org", 5).replace(">5<", f">{height}<")
         with pytest.raises(external_question.QuestionInvalid, match="FrameHeight"):
             external_question.parse_external_question(xml)
 
+    @pytest.mark.rule("question-size", source="D", text="A Question has at most 65,535 bytes.")
     def test_limit_is_in_bytes(self) -> None:
         room = external_question.MAX_QUESTION_BYTES - len(
             external_question.build_external_question("https://e/", 0)
@@ -103,6 +130,11 @@ class TestExternalQuestion:
         with pytest.raises(external_question.QuestionTooLong):
             external_question.build_external_question("https://e/" + "a" * (room + 1), 0)
 
+    @pytest.mark.rule(
+        "external-question-https",
+        source="D",
+        text="An ExternalURL is https; http is for the platform's own page origin only.",
+    )
     @pytest.mark.parametrize(
         ("url", "allowed"),
         [
@@ -125,6 +157,12 @@ class TestExternalQuestion:
         with pytest.raises(external_question.QuestionInvalid):
             external_question.check_url(url, http_origin="http://127.0.0.1:8000")
 
+    @pytest.mark.rule(
+        "external-question-parameters",
+        source="D",
+        text="The framed address gets assignmentId, hitId, workerId and turkSubmitTo appended, joined with "
+        "? or &, before a fragment.",
+    )
     def test_frame_url_order_joint_and_fragment(self) -> None:
         ids = {
             "assignment_id": "A1",
@@ -140,10 +178,22 @@ class TestExternalQuestion:
 
 
 class TestAnswerXml:
+    @pytest.mark.rule(
+        "answer-escapes",
+        source="I",
+        text="In an Answer only &, < and > are escaped, as scripts that cut FreeText out with a regular "
+        "expression expect.",
+    )
     def test_only_three_characters_are_escaped(self) -> None:
         xml = answer_xml.build_answer([("a", "R&B <b> \"quoted\" 'it' é ☃ 𝔘")])
         assert "<FreeText>R&amp;B &lt;b&gt; \"quoted\" 'it' é ☃ 𝔘</FreeText>" in xml
 
+    @pytest.mark.rule(
+        "answer-free-text",
+        source="D",
+        text="Each field of the posted form is a FreeText of its name in QuestionFormAnswers; the first "
+        "value of a name counts, and the marketplace's own fields are left out.",
+    )
     @given(st.dictionaries(st.text(min_size=1), st.text(), min_size=1))
     def test_any_form_reads_back_as_cleaned(self, fields: dict[str, str]) -> None:
         clean: dict[str, str] = {}
@@ -157,6 +207,11 @@ class TestAnswerXml:
             return
         assert answer_xml.parse_answer(answer_xml.build_answer(usable)) == clean
 
+    @pytest.mark.rule(
+        "answer-characters",
+        source="ours",
+        text="Characters that XML cannot hold are dropped from an Answer; line ends are kept.",
+    )
     def test_control_characters_are_dropped_and_line_ends_kept(self) -> None:
         xml = answer_xml.build_answer([("a", "x\x00\x1b[0m\x7f\ud800y\r\nz\tend\ufffe")])
         assert answer_xml.parse_answer(xml) == {"a": "x[0my\nz\tend"}

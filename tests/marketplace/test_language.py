@@ -106,6 +106,11 @@ def test_staff_pages_stay_english(path: str, db: None) -> None:
     assert "Accept-Language" not in page.headers.get("Vary", "")
 
 
+@pytest.mark.rule(
+    "api-english",
+    source="ours",
+    text="Whatever language the worker site speaks, the requester API answers in English.",
+)
 def test_the_requester_api_speaks_english(db: None) -> None:
     refused = Client().post("/mturk/", b"{}", content_type="application/x-amz-json-1.1", headers=GERMAN)
     assert "Content-Language" not in refused.headers

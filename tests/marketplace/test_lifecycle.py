@@ -23,6 +23,11 @@ def counters(client: Any, hit: dict[str, Any]) -> tuple[str, int, int, int]:
     )
 
 
+@pytest.mark.rule(
+    "status-derived",
+    source="M",
+    text="GetHIT's status follows from slots and clock; submitted ones are in none of its three counters.",
+)
 def test_status_follows_slots_and_clock(near: Any, worker: Worker, other: Worker) -> None:
     hit = near.create_hit(**hit_params(MaxAssignments=2))["HIT"]
     assert counters(near, hit) == ("Assignable", 2, 0, 0)
@@ -39,6 +44,12 @@ def test_status_follows_slots_and_clock(near: Any, worker: Worker, other: Worker
     assert counters(near, hit) == ("Reviewable", 0, 0, 2)
 
 
+@pytest.mark.clock
+@pytest.mark.rule(
+    "status-expired",
+    source="I",
+    text="An expired HIT with work in hand is Unassignable, then Reviewable; free slots stay counted as available.",
+)
 def test_expired_with_work_pending(near: Any, worker: Worker) -> None:
     hit = near.create_hit(**hit_params(LifetimeInSeconds=60, AssignmentDurationInSeconds=600))["HIT"]
     slot = accept(worker, hit)
@@ -50,6 +61,12 @@ def test_expired_with_work_pending(near: Any, worker: Worker) -> None:
         accept(accounts.create_worker_account(username="late", password="p"), hit)
 
 
+@pytest.mark.clock
+@pytest.mark.rule(
+    "slot-reused",
+    source="I",
+    text="A slot that ran out of time or was returned goes to the next worker under the same AssignmentId.",
+)
 def test_abandoned_slot_goes_to_the_next_worker_under_the_same_id(
     near: Any, worker: Worker, other: Worker
 ) -> None:
@@ -69,6 +86,11 @@ def test_abandoned_slot_goes_to_the_next_worker_under_the_same_id(
     assert Attempt.objects.first().ended_at == first.deadline  # type: ignore[union-attr]
 
 
+@pytest.mark.rule(
+    "pending-invisible",
+    source="M",
+    text="GetAssignment and ListAssignmentsForHIT show an assignment from its submission on.",
+)
 def test_pending_work_is_invisible_to_requesters(near: Any, worker: Worker) -> None:
     hit = near.create_hit(**hit_params())["HIT"]
     slot = accept(worker, hit)
@@ -79,6 +101,12 @@ def test_pending_work_is_invisible_to_requesters(near: Any, worker: Worker) -> N
         assert failure.value.response["TurkErrorCode"].endswith("InvalidAssignmentState")
 
 
+@pytest.mark.clock
+@pytest.mark.rule(
+    "auto-approval",
+    source="D",
+    text="A submission that nobody decides is approved after AutoApprovalDelayInSeconds and paid once.",
+)
 def test_auto_approval_pays_once_however_often_it_is_noticed(near: Any, worker: Worker) -> None:
     hit = near.create_hit(**hit_params(MaxAssignments=1, AutoApprovalDelayInSeconds=3600))["HIT"]
     slot = work(worker, hit)
@@ -94,6 +122,8 @@ def test_auto_approval_pays_once_however_often_it_is_noticed(near: Any, worker: 
     assert LedgerEntry.objects.filter(kind="reward").count() == 1
 
 
+@pytest.mark.clock
+@pytest.mark.rule("clock-sweep", source="ours", text="What the clock brings happens by itself, and once.")
 def test_sweep_does_everything_that_is_due(near: Any, workers: list[Worker]) -> None:
     hit = near.create_hit(
         **hit_params(MaxAssignments=3, AssignmentDurationInSeconds=60, AutoApprovalDelayInSeconds=30)
@@ -106,6 +136,8 @@ def test_sweep_does_everything_that_is_due(near: Any, workers: list[Worker]) -> 
     assert sorted(Assignment.objects.values_list("state", flat=True)) == ["approved", "open", "open"]
 
 
+@pytest.mark.clock
+@pytest.mark.rule("token-24-hours", source="D", text="A UniqueRequestToken is forgotten after 24 hours.")
 def test_token_is_forgotten_after_a_day(near: Any) -> None:
     near.create_hit(**hit_params(UniqueRequestToken="t"))
     later(hours=23, minutes=59)
@@ -116,12 +148,16 @@ def test_token_is_forgotten_after_a_day(near: Any) -> None:
     assert len(near.list_hits()["HITs"]) == 2
 
 
+@pytest.mark.rule(
+    "token-of-a-failed-call", source="ours", text="A call that failed does not use up its token."
+)
 def test_failed_call_does_not_use_up_its_token(near: Any) -> None:
     with pytest.raises(ClientError):
         near.create_hit(**hit_params(UniqueRequestToken="t", Title=""))
     near.create_hit(**hit_params(UniqueRequestToken="t"))
 
 
+@pytest.mark.rule("token-scope", source="ours", text="A token belongs to one requester and one operation.")
 def test_tokens_belong_to_a_requester_and_an_operation(near_market: Any, requester: Any) -> None:
     mine = near_market.client(requester)
     theirs = near_market.client(accounts.create_requester(name="Other lab", funds_cents=10_000))
@@ -132,6 +168,11 @@ def test_tokens_belong_to_a_requester_and_an_operation(near_market: Any, request
     )
 
 
+@pytest.mark.rule(
+    "below-ten-stays-below",
+    source="D",
+    text="CreateAdditionalAssignmentsForHIT never goes from below 10 to 10: InvalidMaximumAssignmentsIncrease.",
+)
 def test_extension_keeps_below_ten(near: Any) -> None:
     hit = near.create_hit(**hit_params(MaxAssignments=8))["HIT"]
     near.create_additional_assignments_for_hit(HITId=hit["HITId"], NumberOfAdditionalAssignments=1)
@@ -142,6 +183,11 @@ def test_extension_keeps_below_ten(near: Any) -> None:
     assert near.get_account_balance()["OnHoldBalance"] == "9.90"
 
 
+@pytest.mark.rule(
+    "assignments-paged",
+    source="M",
+    text="ListAssignmentsForHIT pages in the order of submission; decisions meanwhile shift nothing.",
+)
 def test_137_assignments_over_pages(near: Any) -> None:
     hit = near.create_hit(**hit_params(MaxAssignments=137, Reward="0.01"))["HIT"]
     for number in range(137):
@@ -169,6 +215,9 @@ def test_137_assignments_over_pages(near: Any) -> None:
     ]
 
 
+@pytest.mark.rule(
+    "worker-once-per-hit", source="D", text="A worker does a HIT once, and may do others of its type."
+)
 def test_no_worker_gets_the_same_hit_twice(near: Any, worker: Worker) -> None:
     hit = near.create_hit(**hit_params(MaxAssignments=2))["HIT"]
     work(worker, hit)
@@ -178,6 +227,7 @@ def test_no_worker_gets_the_same_hit_twice(near: Any, worker: Worker) -> None:
     assert accept(worker, another).hit.hit_id == another["HITId"]
 
 
+@pytest.mark.rule("accept-one-hit", source="ours", text="A worker can take a slot of one certain HIT.")
 def test_accepting_one_hit_by_name(near: Any, worker: Worker) -> None:
     near.create_hit(**hit_params(MaxAssignments=1))
     second = near.create_hit(**hit_params(MaxAssignments=1))["HIT"]

@@ -41,6 +41,12 @@ def shown(client: Client, path: str = "/work/messages") -> str:
     return re.sub(r"\s+", " ", reply.content.decode())
 
 
+@pytest.mark.rule(
+    "notify-failures",
+    source="M",
+    text="NotifyWorkers tells who was not reached: HardFailure for a worker who does not exist, "
+    "SoftFailure for one whom the caller does not know.",
+)
 def test_who_is_reached_and_why_others_are_not(mturk: Any, worker: Worker, other: Worker) -> None:
     grant(mturk, worker)
     named = (worker.worker_id, other.worker_id, NOBODY, worker.worker_id)
@@ -50,6 +56,13 @@ def test_who_is_reached_and_why_others_are_not(mturk: Any, worker: Worker, other
     assert (message.subject, message.text, message.read_at) == ("No new tasks", "Why.", None)
 
 
+@pytest.mark.clock
+@pytest.mark.rule(
+    "notify-known-workers",
+    source="D",
+    text="NotifyWorkers reaches workers whose work the caller approved or rejected before, or who hold or "
+    "held a qualification of the caller's.",
+)
 @pytest.mark.parametrize("decide", ["approve", "reject", "wait", "lose"])
 def test_having_worked_is_a_decision_or_a_qualification(near: Any, worker: Worker, decide: str) -> None:
     slot = work(worker, near.create_hit(**hit_params())["HIT"])
@@ -67,6 +80,12 @@ def test_having_worked_is_a_decision_or_a_qualification(near: Any, worker: Worke
     assert notify(near, worker.worker_id) == {}
 
 
+@pytest.mark.rule(
+    "notify-known-workers",
+    source="D",
+    text="NotifyWorkers reaches workers whose work the caller approved or rejected before, or who hold or "
+    "held a qualification of the caller's.",
+)
 def test_work_for_another_requester_does_not_count(near_market: Market, near: Any, worker: Worker) -> None:
     slot = work(worker, near.create_hit(**hit_params())["HIT"])
     near.approve_assignment(AssignmentId=slot.assignment_id)
@@ -76,6 +95,12 @@ def test_work_for_another_requester_does_not_count(near_market: Market, near: An
     assert not Message.objects.exists()
 
 
+@pytest.mark.rule(
+    "notify-limits",
+    source="D",
+    text="NotifyWorkers takes up to 100 workers, a subject of up to 200 and a text of up to 4,096 "
+    "characters.",
+)
 @pytest.mark.parametrize(
     "changes",
     [
@@ -113,6 +138,7 @@ def test_the_platforms_client_says_who_was_missed_beyond_a_hundred(
     assert Message.objects.filter(worker=worker).count() == 2
 
 
+@pytest.mark.clock
 def test_the_page_shows_newest_first_and_opening_it_reads_them(
     near: Any, worker: Worker, browser: Browser
 ) -> None:

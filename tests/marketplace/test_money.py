@@ -7,7 +7,7 @@ from botocore.exceptions import ClientError
 from django.db import DatabaseError, IntegrityError, connection, transaction
 from django.db.models import Sum
 
-from hits.marketplace.models import AppendOnlyError, Clock, LedgerEntry, Requester, Worker
+from hits.marketplace.models import AppendOnlyError, Clock, LedgerEntry, Payout, Requester, Worker
 from hits.marketplace.selectors.accounts import unbalanced_requesters
 from hits.marketplace.selectors.worker import earnings
 from hits.marketplace.services import accounts, ledger
@@ -32,6 +32,11 @@ def books_balance() -> None:
     assert sums["a"] + sums["h"] + sums["w"] == paid_in + fees + payouts
 
 
+@pytest.mark.rule(
+    "money-steps",
+    source="D",
+    text="GetAccountBalance: held at creation, paid at approval, released at rejection and disposal.",
+)
 def test_every_step_of_a_hits_money(near: Any, workers: list[Worker], amazon_fees: None) -> None:
     hit = near.create_hit(**hit_params(Reward="0.45", MaxAssignments=4))["HIT"]  # 45 + 9 cents a slot
     assert balance(near) == ("9997.84", "2.16")
@@ -55,11 +60,17 @@ def test_every_step_of_a_hits_money(near: Any, workers: list[Worker], amazon_fee
     books_balance()
 
 
+@pytest.mark.rule("fee-from-ten", source="D", text="From ten assignments on the fee is 20 % more.")
 def test_ten_assignments_cost_more(near: Any, amazon_fees: None) -> None:
     near.create_hit(**hit_params(Reward="0.45", MaxAssignments=10))
     assert balance(near)[1] == "6.30"
 
 
+@pytest.mark.rule(
+    "insufficient-funds",
+    source="I",
+    text="CreateHIT is refused with InsufficientFunds when one cent is missing, and nothing is made.",
+)
 def test_one_cent_short(near_market: Market, amazon_fees: None) -> None:
     pair = accounts.create_requester(name="Poor lab", funds_cents=107)
     client = near_market.client(pair)
@@ -73,6 +84,11 @@ def test_one_cent_short(near_market: Market, amazon_fees: None) -> None:
     books_balance()
 
 
+@pytest.mark.rule(
+    "bonus-insufficient-funds",
+    source="ours",
+    text="A bonus beyond the available balance is refused; one of nothing, too.",
+)
 def test_bonus_beyond_the_balance(near_market: Market, worker: Worker) -> None:
     client = near_market.client(accounts.create_requester(name="Poor lab", funds_cents=110))
     slot = work(worker, client.create_hit(**hit_params(MaxAssignments=1))["HIT"])
@@ -86,12 +102,14 @@ def test_bonus_beyond_the_balance(near_market: Market, worker: Worker) -> None:
     books_balance()
 
 
+@pytest.mark.rule("reward-zero", source="M", text="A reward may be 0.00.")
 def test_unpaid_work_is_allowed_and_writes_no_empty_entries(near: Any, worker: Worker) -> None:
     slot = work(worker, near.create_hit(**hit_params(Reward="0"))["HIT"])
     near.approve_assignment(AssignmentId=slot.assignment_id)
     assert set(LedgerEntry.objects.values_list("kind", flat=True)) == {"deposit"}
 
 
+@pytest.mark.rule("ledger-append-only", source="ours", text="A ledger entry is never changed or deleted.")
 def test_python_refuses_to_change_the_ledger(near: Any) -> None:
     entry = LedgerEntry.objects.get()
     entry.note = "nicer"
@@ -120,6 +138,9 @@ def test_the_database_refuses_too(near: Any, sql: str) -> None:
     assert LedgerEntry.objects.count() == 1
 
 
+@pytest.mark.rule(
+    "ledger-kinds", source="ours", text="Each kind of ledger entry moves money in its own direction only."
+)
 @pytest.mark.parametrize(
     "entry",
     [
@@ -138,6 +159,7 @@ def test_entries_obey_their_kind(requester: accounts.KeyPair, worker: Worker, en
         )
 
 
+@pytest.mark.rule("never-in-debt", source="ours", text="No balance goes below zero.")
 def test_balances_never_go_below_zero(requester: accounts.KeyPair) -> None:
     with pytest.raises(IntegrityError), transaction.atomic():
         Requester.objects.filter(pk=requester.requester.pk).update(available_cents=-1)
@@ -147,18 +169,34 @@ def test_balances_never_go_below_zero(requester: accounts.KeyPair) -> None:
     assert unbalanced_requesters() == []
 
 
+def _payout(worker: Worker, cents: int) -> Payout:
+    now = Clock.now()
+    return Payout(
+        worker=worker,
+        amount_cents=cents,
+        paid_on=now.date(),
+        means="bank",
+        reference="1",
+        once=str(cents),
+        recorded_at=now,
+    )
+
+
+@pytest.mark.rule("payouts", source="ours", text="A worker is paid out at most what they are owed.")
 def test_payouts(near: Any, worker: Worker) -> None:
     slot = work(worker, near.create_hit(**hit_params())["HIT"])
     assert (earnings(worker).in_review, earnings(worker).owed) == (110, 0)
     with pytest.raises(ValueError, match="owed"):
-        ledger.record_payout(worker=worker, cents=1, at=Clock.now(), note="bank 1")
+        ledger.record_payout(payout=_payout(worker, 1), at=Clock.now())
     near.approve_assignment(AssignmentId=slot.assignment_id)
-    ledger.record_payout(worker=worker, cents=60, at=Clock.now(), note="bank 1")
+    ledger.record_payout(payout=_payout(worker, 60), at=Clock.now())
     money = earnings(worker)
     assert (money.earned, money.paid_out, money.owed, money.in_review) == (110, 60, 50, 0)
     books_balance()
 
 
+@pytest.mark.clock
+@pytest.mark.rule("fee-fixed", source="ours", text="The fee of a HIT is fixed when it is created.")
 def test_fee_schedule_is_fixed_when_the_hit_is_made(near: Any, worker: Worker, settings: Any) -> None:
     slot = accept(worker, near.create_hit(**hit_params(MaxAssignments=1))["HIT"])
     settings.MARKETPLACE_FEE_SCHEDULE = "amazon"

@@ -26,6 +26,12 @@ def make_type(client: Any, name: str = "Trained", **more: Any) -> str:
     return str(client.create_qualification_type(**params)["QualificationType"]["QualificationTypeId"])
 
 
+@pytest.mark.rule(
+    "qualification-type",
+    source="M",
+    text="CreateQualificationType makes a type, GetQualificationType shows it, UpdateQualificationType "
+    "changes what is given and nothing else.",
+)
 def test_a_type_from_making_to_listing(mturk: Any) -> None:
     made = mturk.create_qualification_type(
         Name="Trained",
@@ -34,7 +40,7 @@ def test_a_type_from_making_to_listing(mturk: Any) -> None:
         QualificationTypeStatus="Active",
     )["QualificationType"]
     type_id = made["QualificationTypeId"]
-    assert (made["Name"], made["IsRequestable"], made["AutoGranted"]) == ("Trained", False, False)
+    assert (made["Name"], made["IsRequestable"], made["AutoGranted"]) == ("Trained", True, False)
     got = mturk.get_qualification_type(QualificationTypeId=type_id)["QualificationType"]
     assert got == made
     changed = mturk.update_qualification_type(
@@ -45,6 +51,11 @@ def test_a_type_from_making_to_listing(mturk: Any) -> None:
     assert again == changed
 
 
+@pytest.mark.rule(
+    "qualification-name",
+    source="I",
+    text="A requester has one qualification type of a name; CreateQualificationType says so otherwise.",
+)
 def test_a_name_is_taken_once_per_requester(mturk: Any, market: Market) -> None:
     make_type(mturk)
     with pytest.raises(ClientError) as failure:
@@ -54,6 +65,11 @@ def test_a_name_is_taken_once_per_requester(mturk: Any, market: Market) -> None:
     assert make_type(market.client(accounts.create_requester(name="Other lab")))
 
 
+@pytest.mark.rule(
+    "qualification-own",
+    source="ours",
+    text="Qualification types, grants and blocks of other requesters are neither shown nor changed.",
+)
 def test_another_requesters_types_and_blocks_are_invisible(near_market: Market, worker: Worker) -> None:
     mine, theirs = (near_market.client(accounts.create_requester(name=name)) for name in ("A lab", "B lab"))
     type_id = make_type(mine)
@@ -81,6 +97,11 @@ def test_another_requesters_types_and_blocks_are_invisible(near_market: Market, 
     assert len(mine.list_worker_blocks()["WorkerBlocks"]) == 1
 
 
+@pytest.mark.rule(
+    "qualification-list",
+    source="D",
+    text="ListQualificationTypes filters by MustBeRequestable, MustBeOwnedByCaller and Query, over pages.",
+)
 def test_list_query_requestable_and_pages(mturk: Any) -> None:
     for number in range(12):
         make_type(mturk, f"Round {number}", Keywords="100% sure" if number == 3 else "")
@@ -88,11 +109,23 @@ def test_list_query_requestable_and_pages(mturk: Any) -> None:
     assert [row["Name"] for row in found["QualificationTypes"]] == ["Round 11", "Round 10", "Round 1"]
     found = mturk.list_qualification_types(MustBeRequestable=False, Query="0% s")
     assert [row["Name"] for row in found["QualificationTypes"]] == ["Round 3"]
-    assert mturk.list_qualification_types(MustBeRequestable=True)["NumResults"] == 0
+    asked = mturk.list_qualification_types(MustBeRequestable=True, Query="round 3")
+    assert [row["Name"] for row in asked["QualificationTypes"]] == ["Round 3"]
+    mturk.update_qualification_type(
+        QualificationTypeId=asked["QualificationTypes"][0]["QualificationTypeId"],
+        QualificationTypeStatus="Inactive",
+    )
+    assert mturk.list_qualification_types(MustBeRequestable=True, Query="round 3")["NumResults"] == 0
     pages = list(mturk.get_paginator("list_qualification_types").paginate(MustBeRequestable=False))
     assert [page["NumResults"] for page in pages] == [10, 2, 0]
 
 
+@pytest.mark.rule(
+    "qualification-grant",
+    source="D",
+    text="AssociateQualificationWithWorker grants (value 1 unless given) or changes the value, "
+    "GetQualificationScore shows it, DisassociateQualificationFromWorker revokes it with a reason.",
+)
 def test_grant_value_score_and_revoke(mturk: Any, worker: Worker, other: Worker) -> None:
     type_id = make_type(mturk)
     here = {"QualificationTypeId": type_id, "WorkerId": worker.worker_id}
@@ -117,6 +150,12 @@ def test_grant_value_score_and_revoke(mturk: Any, worker: Worker, other: Worker)
         assert code_of(failure)[1] == "QualificationDoesNotExist"
 
 
+@pytest.mark.clock
+@pytest.mark.rule(
+    "qualification-regrant",
+    source="ours",
+    text="A revoked qualification granted again has a new GrantTime.",
+)
 def test_granted_again_starts_anew(near: Any, worker: Worker) -> None:
     type_id = make_type(near)
     here = {"QualificationTypeId": type_id, "WorkerId": worker.worker_id}
@@ -130,6 +169,11 @@ def test_granted_again_starts_anew(near: Any, worker: Worker) -> None:
     assert (again["GrantTime"] - first).days in {2, 3}
 
 
+@pytest.mark.rule(
+    "qualification-holders",
+    source="M",
+    text="ListWorkersWithQualificationType lists holders by Status, over pages.",
+)
 def test_workers_with_a_type_by_status_and_page(mturk: Any, workers: list[Worker]) -> None:
     type_id = make_type(mturk)
     for value, person in enumerate(workers):
@@ -150,6 +194,7 @@ def test_workers_with_a_type_by_status_and_page(mturk: Any, workers: list[Worker
     assert [row["WorkerId"] for row in gone["Qualifications"]] == [workers[1].worker_id]
 
 
+@pytest.mark.rule("worker-unknown", source="ours", text="An unknown WorkerId is WorkerDoesNotExist.")
 def test_unknown_workers(near: Any) -> None:
     type_id = make_type(near)
     nobody = "A" + "Z" * 13
@@ -165,6 +210,12 @@ def test_unknown_workers(near: Any) -> None:
         assert code_of(failure) == ("RequestError", "WorkerDoesNotExist")
 
 
+@pytest.mark.rule(
+    "blocks",
+    source="M",
+    text="CreateWorkerBlock sets a block or its reason, DeleteWorkerBlock ends it (repeating is no error), "
+    "ListWorkerBlocks lists those in force.",
+)
 def test_blocks(mturk: Any, worker: Worker, other: Worker) -> None:
     mturk.create_worker_block(WorkerId=worker.worker_id, Reason="Copied answers.")
     mturk.create_worker_block(WorkerId=worker.worker_id, Reason="Copied answers, twice.")
@@ -182,6 +233,11 @@ def test_blocks(mturk: Any, worker: Worker, other: Worker) -> None:
     assert (kept.reason, kept.end_reason) == ("Copied answers, twice.", "Explained.")
 
 
+@pytest.mark.rule(
+    "qualification-limits",
+    source="D",
+    text="CreateQualificationType takes a name of up to 200 and a description of up to 2,000 characters.",
+)
 @pytest.mark.parametrize(
     "params",
     [
@@ -199,17 +255,7 @@ def test_bad_types(near: Any, params: dict[str, str]) -> None:
     assert near.list_qualification_types(MustBeRequestable=False)["NumResults"] == 0
 
 
-@pytest.mark.parametrize(
-    "params",
-    [{"Test": "<QuestionForm/>"}, {"AnswerKey": "<k/>"}, {"AutoGranted": True}, {"RetryDelayInSeconds": 60}],
-)
-def test_what_belongs_to_tests_and_requests_is_refused_by_name(near: Any, params: dict[str, Any]) -> None:
-    with pytest.raises(ClientError) as failure:
-        make_type(near, **params)
-    assert code_of(failure)[1] == "NotImplemented"
-    assert next(iter(params)) in str(failure.value)
-
-
+@pytest.mark.rule("qualification-value", source="M", text="A qualification's value is a 32-bit integer.")
 def test_a_value_must_fit_thirty_two_bits(near: Any, worker: Worker) -> None:
     type_id = make_type(near)
     here = {"QualificationTypeId": type_id, "WorkerId": worker.worker_id}
@@ -225,6 +271,12 @@ def test_a_value_must_fit_thirty_two_bits(near: Any, worker: Worker) -> None:
 class TestRequirements:
     """QualificationRequirements on CreateHITType and CreateHIT."""
 
+    @pytest.mark.rule(
+        "requirements-shown",
+        source="D",
+        text="QualificationRequirements come back with the HIT, with RequiredToPreview and ActionsGuarded "
+        "in step, and belong to the values of its type whatever their order.",
+    )
     def test_they_come_back_and_decide_the_type(self, mturk: Any) -> None:
         trained = make_type(mturk)
         asked: list[dict[str, Any]] = [
@@ -260,6 +312,12 @@ class TestRequirements:
         assert kinds[0] == kinds[1]
         assert len(set(kinds)) == 3
 
+    @pytest.mark.rule(
+        "requirements-refused",
+        source="D",
+        text="Requirements which no worker could meet or that are malformed are refused when the HIT is "
+        "made.",
+    )
     @pytest.mark.parametrize(
         ("asked", "code"),
         [
@@ -281,14 +339,6 @@ class TestRequirements:
                 "ParameterValidationError",
             ),
             (
-                {
-                    "QualificationTypeId": LOCALE,
-                    "Comparator": "EqualTo",
-                    "LocaleValues": [{"Country": "US", "Subdivision": "CA"}],
-                },
-                "NotImplemented",
-            ),
-            (
                 {"QualificationTypeId": LOCALE, "Comparator": "In", "LocaleValues": [{"Country": "US"}] * 31},
                 "ParameterValidationError",
             ),
@@ -307,15 +357,6 @@ class TestRequirements:
                 "ParameterValidationError",
             ),
             ({"QualificationTypeId": APPROVED, "Comparator": "Equals"}, "ParameterValidationError"),
-            ({"QualificationTypeId": "2F1QJWKUDD8XADTFD2Q0G6UTO95ALH", "Comparator": "Exists"}, "Masters"),
-            (
-                {
-                    "QualificationTypeId": "00000000000000000060",
-                    "Comparator": "EqualTo",
-                    "IntegerValues": [1],
-                },
-                "Worker_Adult",
-            ),
         ],
         ids=lambda value: str(value)[24:90],
     )
@@ -325,6 +366,7 @@ class TestRequirements:
         assert code in f"{code_of(failure)} {failure.value}"
         assert near.list_hits()["HITs"] == []
 
+    @pytest.mark.rule("requirements-ten", source="D", text="A HIT has at most 10 qualification requirements.")
     def test_ten_at_most(self, near: Any) -> None:
         asked = [
             {"QualificationTypeId": APPROVED, "Comparator": "NotEqualTo", "IntegerValues": [n + 1]}
@@ -335,6 +377,11 @@ class TestRequirements:
             near.create_hit(**hit_params(QualificationRequirements=asked))
         assert code_of(failure)[0] == "ParameterValidationError"
 
+    @pytest.mark.rule(
+        "qualification-inactive",
+        source="D",
+        text="No HIT can be made that requires an Inactive qualification type.",
+    )
     def test_an_inactive_type_makes_no_new_hits(self, near: Any) -> None:
         trained = make_type(near)
         asked = [{"QualificationTypeId": trained, "Comparator": "Exists"}]

@@ -53,6 +53,7 @@ HOLDINGS = st.builds(
 )
 
 
+@pytest.mark.rule("comparators", source="M", text="The six comparisons with one number, at their borders.")
 @pytest.mark.parametrize(
     ("comparator", "met"),
     [
@@ -76,6 +77,7 @@ def test_opposites_divide_the_holders(value: int, wanted: int) -> None:
         assert sorted(met) == [False, True]
 
 
+@pytest.mark.rule("comparators-in", source="M", text="In is any equal value, NotIn none.")
 @given(NUMBERS, st.lists(NUMBERS, min_size=1, max_size=15))
 def test_in_is_any_equal_and_not_in_is_all_unequal(value: int, wanted: list[int]) -> None:
     held = Holdings({"T": value})
@@ -84,6 +86,7 @@ def test_in_is_any_equal_and_not_in_is_all_unequal(value: int, wanted: list[int]
     assert is_met(Requirement("T", Comparator.NOT_IN, tuple(wanted)), held) == (not any(equal))
 
 
+@pytest.mark.rule("comparators-nothing-held", source="D", text="Who holds no value meets DoesNotExist alone.")
 @given(st.sampled_from(SINGLE), NUMBERS)
 def test_who_holds_nothing_meets_no_comparison_but_does_not_exist(comparator: Comparator, n: int) -> None:
     assert not is_met(Requirement("T", comparator, (n,)), Holdings({"U": n}))
@@ -106,11 +109,19 @@ def test_other_holdings_change_nothing(asked: list[Requirement], held: Holdings,
     assert unmet(asked, more) == unmet(asked, held)
 
 
+@pytest.mark.rule(
+    "locale-undeclared", source="ours", text="Who declared no country meets no requirement about countries."
+)
 @given(st.sampled_from(sorted(FOR_COUNTRIES)), PLACES)
 def test_an_undeclared_country_meets_nothing(comparator: Comparator, place: str) -> None:
     assert not is_met(Requirement(LOCALE, comparator, locales=(place,)), Holdings())
 
 
+@pytest.mark.rule(
+    "locale",
+    source="D",
+    text="Locale requirements compare the worker's country by EqualTo, NotEqualTo, In and NotIn.",
+)
 @given(PLACES, st.lists(PLACES, min_size=1, max_size=30))
 def test_countries(home: str, places: list[str]) -> None:
     held = Holdings(country=home)
@@ -118,6 +129,11 @@ def test_countries(home: str, places: list[str]) -> None:
     assert is_met(Requirement(LOCALE, Comparator.NOT_IN, locales=tuple(places)), held) == (home not in places)
 
 
+@pytest.mark.rule(
+    "requirement-counts",
+    source="D",
+    text="In and NotIn take up to 15 integers or 30 locales, other comparisons one, Exists none.",
+)
 @pytest.mark.parametrize(
     ("type_id", "comparator", "integers", "places"),
     [

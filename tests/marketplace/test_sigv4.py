@@ -38,6 +38,12 @@ def call(
     return sigv4.authenticate(request, {"KEY": "secret"}.get, NOW)
 
 
+@pytest.mark.rule(
+    "sigv4-host",
+    source="X",
+    text="The signature is checked over the Host header with and without a default port, as clients and "
+    "proxies send it.",
+)
 @pytest.mark.parametrize(
     ("url", "host"),
     [
@@ -53,12 +59,23 @@ def test_hosts_with_and_without_port(url: str, host: str) -> None:
     assert call(signed(url), host) == "KEY"
 
 
+@pytest.mark.rule(
+    "sigv4-scope",
+    source="M",
+    text="The credential scope's service is mturk-requester; any region is accepted.",
+)
 def test_any_region_but_one_service() -> None:
     assert call(signed("http://h:1/mturk/", region="eu-west-1"), "h:1") == "KEY"
     with pytest.raises(ApiError, match="mturk-requester"):
         call(signed("http://h:1/mturk/", service="mturk"), "h:1")
 
 
+@pytest.mark.rule(
+    "sigv4-recomputed",
+    source="D",
+    text="A request is authenticated by computing its Signature Version 4 again over method, path, query, "
+    "signed headers and body.",
+)
 def test_query_is_part_of_the_signature() -> None:
     headers = signed("http://h:1/mturk/?b=2&a=1%202")
     assert call(headers, "h:1", query="b=2&a=1%202") == "KEY"
@@ -66,6 +83,12 @@ def test_query_is_part_of_the_signature() -> None:
         call(headers, "h:1", query="b=2")
 
 
+@pytest.mark.rule(
+    "sigv4-recomputed",
+    source="D",
+    text="A request is authenticated by computing its Signature Version 4 again over method, path, query, "
+    "signed headers and body.",
+)
 @pytest.mark.parametrize(
     "change",
     [{"path": "/mturk"}, {"body": b"{ }"}, {"host": "h:2"}, {"host": "other:1"}],
@@ -77,12 +100,24 @@ def test_anything_signed_that_changes_is_noticed(change: dict[str, Any]) -> None
         call(signed("http://h:1/mturk/"), **wanted)
 
 
+@pytest.mark.rule(
+    "sigv4-recomputed",
+    source="D",
+    text="A request is authenticated by computing its Signature Version 4 again over method, path, query, "
+    "signed headers and body.",
+)
 def test_changed_target_header_is_noticed() -> None:
     headers = signed("http://h:1/mturk/")
     with pytest.raises(ApiError, match="does not match"):
         call({**headers, "x-amz-target": "T.DeleteHIT"}, "h:1")
 
 
+@pytest.mark.rule(
+    "sigv4-missing",
+    source="D",
+    text="A request without a signature is a MissingAuthenticationTokenException, a malformed one an "
+    "IncompleteSignatureException.",
+)
 @pytest.mark.parametrize(
     ("header", "kind"),
     [
@@ -97,6 +132,11 @@ def test_headers_that_are_no_signature(header: str, kind: str) -> None:
     assert failure.value.kind == kind
 
 
+@pytest.mark.rule(
+    "sigv4-signed-headers",
+    source="D",
+    text="Host and X-Amz-Date must be among the signed headers.",
+)
 def test_host_and_date_must_be_signed() -> None:
     headers = signed("http://h:1/mturk/")
     weak = headers["authorization"].replace("host;", "")
@@ -104,6 +144,7 @@ def test_host_and_date_must_be_signed() -> None:
         call({**headers, "authorization": weak}, "h:1")
 
 
+@pytest.mark.rule("sigv4-skew", source="D", text="A signature is good for 15 minutes around the wall clock.")
 @pytest.mark.parametrize(("minutes", "allowed"), [(14, True), (-14, True), (16, False), (-16, False)])
 def test_skew(minutes: int, allowed: bool) -> None:
     headers = signed("http://h:1/mturk/")
@@ -117,6 +158,12 @@ def test_skew(minutes: int, allowed: bool) -> None:
     assert failure.value.kind == "InvalidSignatureException"
 
 
+@pytest.mark.rule(
+    "sigv4-errors",
+    source="D",
+    text="A wrong secret is an InvalidSignatureException, an unknown or withdrawn key an "
+    "UnrecognizedClientException.",
+)
 def test_wrong_secret_and_unknown_key(market: Market, requester: accounts.KeyPair) -> None:
     with pytest.raises(ClientError) as failure:
         market.client(requester, secret="wrong").get_account_balance()
@@ -127,11 +174,23 @@ def test_wrong_secret_and_unknown_key(market: Market, requester: accounts.KeyPai
     assert failure.value.response["Error"]["Code"] == "UnrecognizedClientException"
 
 
+@pytest.mark.clock
+@pytest.mark.rule(
+    "sigv4-wall-clock",
+    source="ours",
+    text="A moved marketplace clock changes no signature's age; GetAccountBalance still answers.",
+)
 def test_moved_clock_does_not_touch_signatures(market: Market, mturk: Any) -> None:
     later(days=400)
     assert mturk.get_account_balance()["OnHoldBalance"] == "0.00"
 
 
+@pytest.mark.rule(
+    "wire-one-address",
+    source="M",
+    text="Every operation is a POST to one address; GetAccountBalance answers there with and without the "
+    "trailing slash.",
+)
 def test_both_addresses_and_other_verbs(live_server: Any, requester: accounts.KeyPair) -> None:
     for path in ("/mturk", "/mturk/"):
         client = Market(live_server.url + path, in_process=False).client(requester)
@@ -139,6 +198,12 @@ def test_both_addresses_and_other_verbs(live_server: Any, requester: accounts.Ke
     assert Client().get("/mturk/").status_code == 405
 
 
+@pytest.mark.rule(
+    "wire-target",
+    source="M",
+    text="The operation stands in X-Amz-Target as MTurkRequesterServiceV20170117.Name; an unknown one is "
+    "an UnknownOperationException.",
+)
 @pytest.mark.parametrize(
     ("target", "body", "kind"),
     [
@@ -157,6 +222,12 @@ def test_unsigned_calls(transactional_db: None, target: str, body: bytes, kind: 
     assert answer["Content-Type"] == "application/x-amz-json-1.1"
 
 
+@pytest.mark.rule(
+    "own-rows-only",
+    source="D",
+    text="A requester sees, lists and changes its own HITs only: for GetHIT, DeleteHIT, "
+    "ListAssignmentsForHIT and CreateHITWithHITType those of others do not exist.",
+)
 def test_requesters_see_only_their_own(near_market: Market, requester: accounts.KeyPair) -> None:
     mine = near_market.client(requester)
     theirs = near_market.client(accounts.create_requester(name="Other lab", funds_cents=500))

@@ -23,6 +23,13 @@ def frame_of(page: bytes) -> tuple[str, dict[str, list[str]]]:
     return f"{parts.scheme}://{parts.netloc}{parts.path}", parse_qs(parts.query)
 
 
+@pytest.mark.rule("preview-id", source="D", text="In a preview assignmentId is ASSIGNMENT_ID_NOT_AVAILABLE.")
+@pytest.mark.rule(
+    "submit-to",
+    source="D",
+    text="A task's page posts its form to turkSubmitTo followed by /mturk/externalSubmit; the frame needs "
+    "no cookie.",
+)
 def test_list_preview_accept_submit_and_earn(near: Any, worker: Worker, browser: Browser) -> None:
     hit = near.create_hit(**hit_params(MaxAssignments=1))["HIT"]
     client = browser(worker)
@@ -96,6 +103,11 @@ def test_nothing_left(near: Any, worker: Worker, other: Worker, browser: Browser
     assert client.get("/work/groups/3NONE/preview").status_code == 404
 
 
+@pytest.mark.rule(
+    "slot-returned",
+    source="I",
+    text="A returned slot is offered again under the same AssignmentId.",
+)
 def test_return_offers_the_slot_again(near: Any, worker: Worker, browser: Browser) -> None:
     slot = accept(worker, near.create_hit(**hit_params(MaxAssignments=1))["HIT"])
     client = browser(worker)
@@ -117,6 +129,7 @@ def test_rejection_shows_its_reason(near: Any, worker: Worker, browser: Browser)
     assert "Boxes lie &lt;outside&gt;." in page
 
 
+@pytest.mark.clock
 def test_time_over_page(near: Any, worker: Worker, browser: Browser) -> None:
     slot = accept(worker, near.create_hit(**hit_params(AssignmentDurationInSeconds=60))["HIT"])
     later(seconds=61)
@@ -151,7 +164,14 @@ class TestWhoMaySeeWorkerPages:
 
 
 @pytest.mark.parametrize(
-    "path", ["/work/groups/{group}/accept", "/work/tasks/{slot}/return", "/work/country"]
+    "path",
+    [
+        "/work/groups/{group}/accept",
+        "/work/tasks/{slot}/return",
+        "/work/tasks/{slot}/answer",
+        "/work/country",
+        "/work/adult",
+    ],
 )
 def test_posts_need_a_worker_and_a_csrf_token(
     near: Any, worker: Worker, other: Worker, browser: Browser, path: str
@@ -210,6 +230,12 @@ def test_accounts_page_is_for_superusers(near: Any, worker: Worker, browser: Bro
 class TestExternalSubmit:
     """Ruling: only the slot's present attempt may hand in."""
 
+    @pytest.mark.rule(
+        "submit-present-attempt",
+        source="ours",
+        text="Only the slot's present attempt may hand in: each accept has an address of its own in "
+        "turkSubmitTo, so that a returned worker's old tab cannot hand in as the next worker.",
+    )
     def test_old_tab_of_a_returned_worker_is_refused(
         self, near: Any, worker: Worker, other: Worker, browser: Browser
     ) -> None:
@@ -227,6 +253,11 @@ class TestExternalSubmit:
         assert (taken.state, taken.worker, taken.answer) == (SlotState.PENDING, other, "")
         assert hand_in(other, taken).worker == other
 
+    @pytest.mark.rule(
+        "slot-same-worker",
+        source="I",
+        text="A worker who returned a task may accept it again, with the same AssignmentId.",
+    )
     def test_the_same_worker_may_come_back(self, near: Any, worker: Worker, browser: Browser) -> None:
         hit = near.create_hit(**hit_params(MaxAssignments=1))["HIT"]
         slot = accept(worker, hit)
@@ -250,6 +281,11 @@ class TestExternalSubmit:
         browser(worker).post(f"/work/tasks/{first.assignment_id}/return")
         assert accept(worker, hit).hit_id != first.hit_id
 
+    @pytest.mark.rule(
+        "submit-repeated",
+        source="ours",
+        text="Handing the same attempt in again answers as the first time and changes nothing.",
+    )
     def test_repeating_a_submission_changes_nothing(self, near: Any, worker: Worker) -> None:
         slot = accept(worker, near.create_hit(**hit_params())["HIT"])
         address = f"/a/{secret_of(worker, slot)}/mturk/externalSubmit"
@@ -260,6 +296,12 @@ class TestExternalSubmit:
         assert "first" in slot.answer
         assert "second" not in slot.answer
 
+    @pytest.mark.clock
+    @pytest.mark.rule(
+        "submit-late",
+        source="ours",
+        text="What is handed in after the assignment's time is refused.",
+    )
     def test_late(self, near: Any, worker: Worker) -> None:
         slot = accept(worker, near.create_hit(**hit_params(AssignmentDurationInSeconds=60))["HIT"])
         later(seconds=61)
@@ -270,6 +312,12 @@ class TestExternalSubmit:
         assert answer.status_code == 409
         assert "ran out" in answer.content.decode()
 
+    @pytest.mark.rule(
+        "submit-needs-answers",
+        source="D",
+        text="A form needs the assignmentId and at least one field of its own; a preview cannot be handed "
+        "in.",
+    )
     @pytest.mark.parametrize(
         "form",
         [
@@ -287,6 +335,12 @@ class TestExternalSubmit:
         slot.refresh_from_db()
         assert slot.state == SlotState.PENDING
 
+    @pytest.mark.rule(
+        "submit-present-attempt",
+        source="ours",
+        text="Only the slot's present attempt may hand in: each accept has an address of its own in "
+        "turkSubmitTo, so that a returned worker's old tab cannot hand in as the next worker.",
+    )
     def test_wrong_secret_and_secret_of_another_task(self, near: Any, worker: Worker, other: Worker) -> None:
         hit = near.create_hit(**hit_params())["HIT"]
         mine, theirs = accept(worker, hit), accept(other, hit)
@@ -296,6 +350,11 @@ class TestExternalSubmit:
             )
             assert answer.status_code == 409
 
+    @pytest.mark.rule(
+        "submit-bare",
+        source="ours",
+        text="The bare /mturk/externalSubmit takes only the signed-in worker's own pending task.",
+    )
     def test_bare_address_is_for_the_signed_in_worker(
         self, near: Any, worker: Worker, other: Worker, browser: Browser
     ) -> None:

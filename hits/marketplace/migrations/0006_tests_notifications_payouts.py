@@ -230,6 +230,10 @@ class Migration(migrations.Migration):
             constraint=models.UniqueConstraint(fields=('worker', 'paid_on', 'means', 'reference'), name='marketplace_payout_once'),
         ),
         migrations.AddIndex(
+            model_name='hit',
+            index=models.Index(condition=models.Q(('disposed_at__isnull', True)), fields=['created_at'], name='mkt_hit_stale'),
+        ),
+        migrations.AddIndex(
             model_name='qualificationrequest',
             index=models.Index(fields=['qualification_type', 'state', 'id'], name='mkt_request_of_type'),
         ),

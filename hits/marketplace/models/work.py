@@ -98,6 +98,9 @@ class HIT(models.Model):
         indexes = [
             models.Index(fields=["requester", "id"], name="mkt_hit_of_requester"),  # ListHITs, newest first
             models.Index(fields=["hit_type", "expires_at"], name="mkt_hit_of_type"),  # the work list
+            models.Index(
+                fields=["created_at"], name="mkt_hit_stale", condition=Q(disposed_at__isnull=True)
+            ),  # the sweep
         ]
         constraints = [
             models.CheckConstraint(condition=Q(max_assignments__gte=1), name="marketplace_hit_has_slots"),

@@ -9,9 +9,12 @@ from . import (
     hits,
     listing,
     messages,
+    notifications,
+    qualification_requests,
     qualification_types,
     qualifications,
     review,
+    uploads,
 )
 
 __all__ = [
@@ -23,7 +26,10 @@ __all__ = [
     "hits",
     "listing",
     "messages",
+    "notifications",
+    "qualification_requests",
     "qualification_types",
     "qualifications",
     "review",
+    "uploads",
 ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from hits.marketplace.errors import ApiError
 from hits.marketplace.models import WorkerBlock
 from hits.marketplace.services import blocks as services
 
@@ -18,7 +19,13 @@ def create_worker_block(call: Call, params: dict[str, Any]) -> dict[str, Any]:
     """Give a worker no new work of the caller's; the worker reads the reason."""
     worker = find_worker(params["WorkerId"])
     check_length("Reason", params["Reason"], 1, MAX_REASON)
-    services.block(requester=call.requester, worker=worker, reason=params["Reason"], now=call.now)
+    try:
+        services.block(requester=call.requester, worker=worker, reason=params["Reason"], now=call.now)
+    except services.TooManyBlocks:
+        raise ApiError(
+            "InvalidParameterValue",
+            f"An account blocks at most {services.MAX_BLOCKS:,} workers. End a block first.",
+        ) from None
     return {}
 
 

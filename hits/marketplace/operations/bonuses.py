@@ -35,6 +35,12 @@ def send_bonus(call: Call, params: dict[str, Any]) -> dict[str, Any]:
         decisions.send_bonus(slot=slot, cents=cents, reason=params["Reason"], now=call.now)
     except ledger.InsufficientFunds:
         raise insufficient_funds() from None
+    except decisions.TooLate:
+        raise ApiError(
+            "InvalidAssignmentState",
+            f"Assignment {slot.assignment_id} was submitted more than six months ago. "
+            "A bonus can be sent within six months of the submission.",
+        ) from None
     tokens.settle(claimed, slot.assignment_id)
     return {}
 

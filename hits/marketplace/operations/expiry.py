@@ -8,6 +8,7 @@ from typing import Any
 from hits.marketplace.errors import ApiError, invalid
 from hits.marketplace.models import HIT
 from hits.marketplace.selectors.lifecycle import HITStatus
+from hits.marketplace.services import events
 from hits.marketplace.services import hits as hit_services
 
 from .lookup import find_hit, standing
@@ -31,10 +32,11 @@ def update_expiration(call: Call, params: dict[str, Any]) -> dict[str, Any]:
         raise ApiError("InvalidHITState", "This HIT is currently in the state 'Disposed'.")
     expire_at = _moment(params["ExpireAt"])
     if expire_at <= call.now:
-        hit_services.set_expiration(hit=hit, expires_at=min(hit.expires_at, call.now))
+        hit_services.expire(hit=hit, now=call.now)
         return {}
     _check_increment(hit, expire_at)
-    hit_services.set_expiration(hit=hit, expires_at=expire_at)
+    hit_services.prolong(hit=hit, expires_at=expire_at)
+    events.tell_extended(hit=hit, at=call.now)
     return {}
 
 

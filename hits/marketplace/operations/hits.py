@@ -1,20 +1,18 @@
-"""CreateHITType, CreateHIT, CreateHITWithHITType, CreateAdditionalAssignmentsForHIT."""
+"""CreateHITType, CreateHIT, CreateHITWithHITType, CreateAdditionalAssignmentsForHIT, UpdateHITTypeOfHIT."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from django.conf import settings
-
-from hits.domain import external_question as xq
 from hits.domain.money import parse_usd
-from hits.marketplace.errors import ApiError, invalid, not_served
+from hits.marketplace.errors import ApiError, invalid
 from hits.marketplace.models import HIT, HITType
 from hits.marketplace.services import hits as hit_services
 from hits.marketplace.services import ledger, tokens
 from hits.marketplace.services.hits import HITParams, TypeParams
 
 from .lookup import find_hit, find_hit_type
+from .questions import find_question
 from .registry import Call, operation
 from .render import render_hits
 from .requirements import check_still_active, read_requirements
@@ -23,8 +21,8 @@ from .rules import check_length, check_range
 YEAR = 31_536_000
 MONTH = 2_592_000
 MAX_SLOTS = 10_000
-_UNSERVED = ("AssignmentReviewPolicy", "HITReviewPolicy", "HITLayoutId", "HITLayoutParameters")
-_LOCAL_NAMES = {"HTMLQuestion", "QuestionForm"}
+MAX_ANNOTATION = 255
+_POLICIES = ("AssignmentReviewPolicy", "HITReviewPolicy")
 
 
 @operation("CreateHITType")
@@ -56,8 +54,7 @@ def create_additional_assignments(call: Call, params: dict[str, Any]) -> dict[st
     hit = find_hit(call, params["HITId"])
     count = params["NumberOfAdditionalAssignments"]
     check_range("NumberOfAdditionalAssignments", count, 1, MAX_SLOTS)
-    if hit.disposed_at is not None:
-        raise ApiError("InvalidHITState", "This HIT is currently in the state 'Disposed'.")
+    _refuse_disposed(hit)
     try:
         hit_services.add_assignments(hit=hit, count=count, now=call.now)
     except hit_services.CrossesTenAssignments:
@@ -68,6 +65,29 @@ def create_additional_assignments(call: Call, params: dict[str, Any]) -> dict[st
     except ledger.InsufficientFunds:
         raise insufficient_funds() from None
     tokens.settle(claimed, hit.hit_id)
+    return {}
+
+
+@operation("UpdateHITTypeOfHIT")
+def update_hit_type_of_hit(call: Call, params: dict[str, Any]) -> dict[str, Any]:
+    """Give a HIT another type: title, pay, times and requirements change, and what is held follows.
+
+    Another pay or fee is refused once somebody took one of its tasks: they are paid what they accepted.
+    """
+    hit = find_hit(call, params["HITId"])
+    hit_type = find_hit_type(call, params["HITTypeId"])
+    check_still_active(call, hit_type.qualification_requirements)
+    _refuse_disposed(hit)
+    try:
+        hit_services.change_type(hit=hit, hit_type=hit_type, now=call.now)
+    except hit_services.WorkAtTheOldPrice:
+        raise ApiError(
+            "InvalidHITState",
+            "Workers took tasks of this HIT for its present reward, so it can only get a type with the same "
+            "reward and fee. Expire it and create another HIT.",
+        ) from None
+    except ledger.InsufficientFunds:
+        raise insufficient_funds() from None
     return {}
 
 
@@ -124,22 +144,33 @@ def _reward(text: str) -> int:
 
 
 def _create(call: Call, params: dict[str, Any], hit_type: HITType, claimed: Any) -> dict[str, Any]:
-    for name in _UNSERVED:
+    for name in _POLICIES:
         if params.get(name):
-            raise not_served(name)
+            raise ApiError(
+                "NotImplemented",
+                f"This marketplace runs no review policies, so {name} is refused and nothing was done. "
+                "Create the HIT without it, and approve or reject from your own script.",
+            )
     check_range("LifetimeInSeconds", params["LifetimeInSeconds"], 30, YEAR)
     check_range("MaxAssignments", params.get("MaxAssignments", 1), 1, MAX_SLOTS)
     annotation = params.get("RequesterAnnotation")
-    check_length("RequesterAnnotation", annotation or "", 0, 255)
+    _check_annotation(annotation or "")
     hit = _save(call, hit_type, params, annotation)
     tokens.settle(claimed, hit.hit_id)
     return {"HIT": render_hits([hit], call.now)[0]}
 
 
+def _check_annotation(text: str) -> None:
+    check_length("RequesterAnnotation", text, 0, MAX_ANNOTATION)
+    if not text.isascii():
+        raise invalid("RequesterAnnotation may hold ASCII characters only.")
+
+
 def _save(call: Call, hit_type: HITType, params: dict[str, Any], annotation: str | None) -> HIT:
+    xml, question = find_question(call, params)
     wanted = HITParams(
-        question_xml=params.get("Question", ""),
-        question=_question(params.get("Question", "")),
+        question_xml=xml,
+        question=question,
         lifetime_seconds=params["LifetimeInSeconds"],
         max_assignments=params.get("MaxAssignments", 1),
         annotation=annotation,
@@ -150,19 +181,6 @@ def _save(call: Call, hit_type: HITType, params: dict[str, Any], annotation: str
         raise insufficient_funds() from None
 
 
-def _question(xml: str) -> xq.ExternalQuestion:
-    if not xml:
-        raise ApiError("MissingParameter", "Either a Question or a HITLayoutId must be provided.")
-    try:
-        question = xq.parse_external_question(xml)
-        xq.check_url(question.url, http_origin=settings.HIT_ORIGIN)
-    except xq.QuestionTooLong as error:
-        raise invalid(str(error), "InvalidParameterValue") from None
-    except xq.QuestionNotXml as error:
-        raise invalid(str(error), "XMLParseError") from None
-    except xq.QuestionInvalid as error:
-        for name in _LOCAL_NAMES:
-            if f"<{name}" in xml:
-                raise not_served(name) from None
-        raise invalid(str(error), "XMLValidationError") from None
-    return question
+def _refuse_disposed(hit: HIT) -> None:
+    if hit.disposed_at is not None:
+        raise ApiError("InvalidHITState", "This HIT is currently in the state 'Disposed'.")

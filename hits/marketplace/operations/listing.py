@@ -42,7 +42,7 @@ def _page(call: Call, params: dict[str, Any], hits: QuerySet[HIT]) -> dict[str, 
     after = read_token(call, params, length=1)
     if after is not None:
         hits = hits.filter(pk__lt=after[0])
-    rows = list(hits.select_related("hit_type").order_by("-pk")[: page_size(params)])
+    rows = list(hits.select_related("hit_type", "layout").order_by("-pk")[: page_size(params)])
     lifecycle.sweep_hits(hit_pks=[hit.pk for hit in rows], now=call.now)
     return make_page(
         call, params, rows, key_of=lambda hit: [hit.pk], name="HITs", rendered=render_hits(rows, call.now)

@@ -14,7 +14,7 @@ _UNSUBMITTED = (SlotState.OPEN, SlotState.PENDING)
 
 def find_hit(call: Call, hit_id: str) -> HIT:
     """Return a HIT of the caller with everything due in it done. Raises HITDoesNotExist."""
-    hits = HIT.objects.select_related("hit_type", "requester")
+    hits = HIT.objects.select_related("hit_type", "requester", "layout")
     hit = hits.filter(requester=call.requester, hit_id=hit_id).first()
     if hit is None:
         raise ApiError("HITDoesNotExist", f"Hit {hit_id} does not exist.")
@@ -35,7 +35,8 @@ def find_hit_type(call: Call, hit_type_id: str) -> HITType:
 
 def find_qualification_type(call: Call, type_id: str) -> QualificationType:
     """Return a qualification type of the caller. Raises QualificationTypeDoesNotExist."""
-    kind = QualificationType.objects.filter(requester=call.requester, type_id=type_id).first()
+    mine = QualificationType.objects.filter(requester=call.requester, deleted_at__isnull=True)
+    kind = mine.filter(type_id=type_id).first()
     if kind is None:
         raise missing("QualificationType", type_id)
     return kind
@@ -59,7 +60,7 @@ def find_submission(call: Call, assignment_id: str) -> Assignment:
     if hit_pk is None:
         raise missing("Assignment", assignment_id)
     lifecycle.sweep_hits(hit_pks=[hit_pk], now=call.now)
-    slot = mine.select_related("hit__hit_type", "hit__requester", "worker").get()
+    slot = mine.select_related("hit__hit_type", "hit__requester", "hit__layout", "worker").get()
     if slot.state in _UNSUBMITTED:
         raise ApiError("InvalidAssignmentState", "This operation can be called with a status of: null")
     return slot

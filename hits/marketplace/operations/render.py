@@ -8,7 +8,15 @@ from typing import Any
 
 from hits.domain.money import format_usd
 from hits.marketplace.clock import epoch_seconds
-from hits.marketplace.models import HIT, Assignment, BonusPayment, Qualification, QualificationType, SlotState
+from hits.marketplace.models import (
+    HIT,
+    Assignment,
+    BonusPayment,
+    Qualification,
+    QualificationRequest,
+    QualificationType,
+    SlotState,
+)
 from hits.marketplace.selectors.lifecycle import SlotCounts, count_slots, status_of
 
 API_STATUS = {
@@ -35,6 +43,7 @@ def render_hit(hit: HIT, counts: SlotCounts, now: datetime) -> dict[str, Any]:
         "Title": kind.title,
         "Description": kind.description,
         "Question": hit.question,
+        "HITLayoutId": hit.layout.layout_id if hit.layout else None,
         "Keywords": kind.keywords or None,
         "HITStatus": status_of(hit, counts, now).value,
         "MaxAssignments": hit.max_assignments,
@@ -90,7 +99,24 @@ def render_qualification_type(kind: QualificationType) -> dict[str, Any]:
         "Keywords": kind.keywords or None,
         "QualificationTypeStatus": kind.status,
         "IsRequestable": kind.is_requestable,
-        "AutoGranted": False,
+        "Test": kind.test or None,
+        "AnswerKey": kind.answer_key or None,
+        "TestDurationInSeconds": kind.test_seconds,
+        "RetryDelayInSeconds": kind.retry_delay_seconds,
+        "AutoGranted": kind.is_auto_granted,
+        "AutoGrantedValue": kind.auto_granted_value if kind.is_auto_granted else None,
+    }
+
+
+def render_qualification_request(request: QualificationRequest) -> dict[str, Any]:
+    """Return a worker's request in the shape of the API (type and worker loaded)."""
+    return {
+        "QualificationRequestId": request.request_id,
+        "QualificationTypeId": request.qualification_type.type_id,
+        "WorkerId": request.worker.worker_id,
+        "Test": request.test or None,
+        "Answer": request.answer or None,
+        "SubmitTime": _time(request.submitted_at),
     }
 
 

@@ -7,14 +7,15 @@ from typing import Any
 from hits.domain.countries import is_country
 from hits.domain.qualifications import (
     ABOUT_HOLDING,
+    COMPUTED,
     LOCALE,
     MAX_REQUIREMENTS,
-    NUMBER_APPROVED,
-    PERCENT_APPROVED,
+    SYSTEM_HELD,
     Requirement,
     RequirementError,
 )
-from hits.marketplace.errors import ApiError, invalid, not_served
+from hits.domain.subdivisions import SUBDIVISIONS, is_place, join_place
+from hits.marketplace.errors import ApiError, invalid
 from hits.marketplace.models import QualificationType, TypeStatus
 from hits.marketplace.requirements import json_of, requirement_of
 
@@ -22,25 +23,13 @@ from .lookup import find_qualification_type
 from .registry import Call
 from .rules import check_int32
 
-COMPUTED = {
-    NUMBER_APPROVED: "Worker_NumberHITsApproved",
-    PERCENT_APPROVED: "Worker_PercentAssignmentsApproved",
-}
-UNSERVED = {
-    "00000000000000000060": "Worker_Adult",
-    "00000000000000000000": "Worker_PercentAssignmentsSubmitted",
-    "00000000000000000070": "Worker_PercentAssignmentsAbandoned",
-    "000000000000000000E0": "Worker_PercentAssignmentsReturned",
-    "000000000000000000S0": "Worker_PercentAssignmentsRejected",
-    "2F1QJWKUDD8XADTFD2Q0G6UTO95ALH": "Masters",
-    "2ARFPLSP75KLA8M8DH1HTEQVJT3SY6": "Masters",
-}
+_BUILT_IN = {LOCALE, *COMPUTED, *SYSTEM_HELD}
 
 
 def read_requirements(call: Call, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return the conditions in one canonical form, so that equal ones in any order make one HIT type.
 
-    Raises ApiError for what the API forbids, this marketplace does not serve, or the caller does not own.
+    Raises ApiError for what the API forbids, or for a type that the caller does not own.
     """
     if len(rows) > MAX_REQUIREMENTS:
         raise invalid(f"A HIT type has at most {MAX_REQUIREMENTS} QualificationRequirements.")
@@ -63,8 +52,6 @@ def check_still_active(call: Call, rows: list[dict[str, Any]]) -> None:
 
 def _read(call: Call, row: dict[str, Any]) -> Requirement:
     type_id = row["QualificationTypeId"]
-    if type_id in UNSERVED:
-        raise not_served(f"the system qualification {UNSERVED[type_id]}")
     for value in row.get("IntegerValues", ()):
         check_int32("IntegerValues", value)
     for place in row.get("LocaleValues", ()):
@@ -75,13 +62,17 @@ def _read(call: Call, row: dict[str, Any]) -> Requirement:
         raise invalid(f"QualificationRequirement {type_id}: {error}") from None
     if type_id in COMPUTED and requirement.comparator in ABOUT_HOLDING:
         raise invalid(f"{COMPUTED[type_id]} is computed for everybody: compare it with a number.")
-    if type_id not in COMPUTED and type_id != LOCALE:
+    if type_id not in _BUILT_IN:
         find_qualification_type(call, type_id)
     return requirement
 
 
 def _check_place(place: dict[str, Any]) -> None:
-    if place.get("Subdivision"):
-        raise not_served("LocaleValues with a Subdivision")
-    if not is_country(place["Country"]):
-        raise invalid(f"{place['Country']!a} is no country code of ISO 3166-1 alpha-2 in capitals.")
+    country, subdivision = place["Country"], place.get("Subdivision", "")
+    if not is_country(country):
+        raise invalid(f"{country!a} is no country code of ISO 3166-1 alpha-2 in capitals.")
+    if not is_place(join_place(country, subdivision)):
+        raise invalid(
+            f"{subdivision!a} is no Subdivision of {country} that is told apart here. "
+            f"There are those of {', '.join(SUBDIVISIONS)}, by ISO 3166-2 in capitals, such as CA."
+        )

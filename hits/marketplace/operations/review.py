@@ -1,4 +1,4 @@
-"""UpdateHITReviewStatus."""
+"""UpdateHITReviewStatus, ListReviewPolicyResultsForHIT."""
 
 from __future__ import annotations
 
@@ -27,3 +27,9 @@ def update_review_status(call: Call, params: dict[str, Any]) -> dict[str, Any]:
         )
     hit_services.set_reviewing(hit=hit, reviewing=not revert)
     return {}
+
+
+@operation("ListReviewPolicyResultsForHIT")
+def list_review_policy_results(call: Call, params: dict[str, Any]) -> dict[str, Any]:
+    """Return no results: review policies are refused when a HIT is created, so no HIT has any."""
+    return {"HITId": find_hit(call, params["HITId"]).hit_id}

@@ -23,7 +23,8 @@ class Shown:
 def shown_holdings(worker: Worker, now: datetime) -> Shown:
     """Return everything that the page shows of one worker; as many queries for ten types as for one."""
     standing = standing_of(worker, now)
-    rows = standing.qualifications.values()
+    # What was deleted by its requester opens nothing new: it is gone from here.
+    rows = [row for row in standing.qualifications.values() if row.qualification_type.deleted_at is None]
     return Shown(
         standing=standing,
         held=sorted(

@@ -72,3 +72,18 @@ def reviewable_hits(requester: Requester, *, now: datetime, reviewing: bool) -> 
     return HIT.objects.filter(requester=requester, disposed_at=None, is_reviewing=reviewing).filter(
         ~Exists(slots.filter(working)), Q(expires_at__lte=now) | ~Exists(slots.filter(free))
     )
+
+
+def stale_hits(idle_since: datetime) -> QuerySet[HIT]:
+    """Return HITs of all requesters with nothing to decide in which nothing has happened since ``idle_since``.
+
+    Idle is a HIT from its last submission on, and from the end of its offer on while it has free slots.
+    """
+    slots = Assignment.objects.filter(hit=OuterRef("pk"))
+    return HIT.objects.filter(
+        Q(expires_at__lte=idle_since) | ~Exists(slots.filter(state=SlotState.OPEN)),
+        ~Exists(slots.filter(state__in=[SlotState.PENDING, SlotState.SUBMITTED])),
+        ~Exists(slots.filter(submitted_at__gt=idle_since)),
+        disposed_at=None,
+        created_at__lte=idle_since,
+    )

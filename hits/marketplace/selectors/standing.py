@@ -11,18 +11,34 @@ from datetime import datetime
 
 from django.db.models import Count, Q
 
-from hits.domain.qualifications import NUMBER_APPROVED, PERCENT_APPROVED, Guards, Holdings, unmet
+from hits.domain.qualifications import (
+    ADULT,
+    MASTERS_IDS,
+    NUMBER_APPROVED,
+    PERCENT_ABANDONED,
+    PERCENT_APPROVED,
+    PERCENT_REJECTED,
+    PERCENT_RETURNED,
+    PERCENT_SUBMITTED,
+    Guards,
+    Holdings,
+    unmet,
+)
 from hits.marketplace import wording
 from hits.marketplace.models import (
     Assignment,
+    Attempt,
     GrantStatus,
     HITType,
+    Outcome,
     Qualification,
     QualificationType,
     SlotState,
     Worker,
     WorkerBlock,
 )
+
+from .requestable import is_in_use
 
 ALL = 100
 
@@ -46,6 +62,11 @@ class Standing:
     def percent_approved(self) -> int:
         """The computed share, in whole per cent, rounded down."""
         return self.holdings.values[PERCENT_APPROVED]
+
+    @property
+    def is_adult(self) -> bool:
+        """True when the worker has declared to be 18 or older."""
+        return ADULT in self.holdings.values
 
 
 @dataclass(frozen=True)
@@ -85,10 +106,15 @@ def standing_of(worker: Worker, now: datetime) -> Standing:
     values = {
         type_id: row.value for type_id, row in qualifications.items() if row.status == GrantStatus.GRANTED
     }
+    for type_id in MASTERS_IDS:
+        if type_id in values:
+            values |= dict.fromkeys(MASTERS_IDS, values[type_id])
     values[NUMBER_APPROVED] = approved
-    values[PERCENT_APPROVED] = ALL * approved // (approved + rejected) if approved + rejected else ALL
+    values[PERCENT_APPROVED] = _percent(approved, approved + rejected, of_nothing=ALL)
+    values[PERCENT_REJECTED] = _percent(rejected, approved + rejected, of_nothing=0)
+    values |= _ended_percents(worker, now)
     return Standing(
-        holdings=Holdings(values=values, country=worker.country),
+        holdings=Holdings(values=values, country=worker.country, subdivision=worker.subdivision),
         qualifications=qualifications,
         blocks={row.requester_id: row for row in blocks},
         approved=approved,
@@ -103,6 +129,7 @@ def closures(standing: Standing, hit_types: Iterable[HITType]) -> dict[int, Clos
     facts = wording.Facts(
         values=standing.holdings.values,
         country=standing.holdings.country,
+        subdivision=standing.holdings.subdivision,
         approved=standing.approved,
         decided=standing.decided,
         named=_named(standing, needed),
@@ -129,6 +156,27 @@ def _decided(worker: Worker, now: datetime) -> tuple[int, int]:
     return counts["approved"], counts["rejected"]
 
 
+def _ended_percents(worker: Worker, now: datetime) -> dict[str, int]:
+    """Return how the tasks that the worker took ended, in per cent. A task in hand has not ended yet."""
+    late = Q(outcome=Outcome.WORKING, deadline__lte=now)
+    counts = Attempt.objects.filter(worker=worker).aggregate(
+        submitted=Count("pk", filter=Q(outcome=Outcome.SUBMITTED)),
+        returned=Count("pk", filter=Q(outcome=Outcome.RETURNED)),
+        abandoned=Count("pk", filter=Q(outcome=Outcome.ABANDONED) | late),
+    )
+    ended = sum(counts.values())
+    return {
+        PERCENT_SUBMITTED: _percent(counts["submitted"], ended, of_nothing=ALL),
+        PERCENT_RETURNED: _percent(counts["returned"], ended, of_nothing=0),
+        PERCENT_ABANDONED: _percent(counts["abandoned"], ended, of_nothing=0),
+    }
+
+
+def _percent(part: int, whole: int, *, of_nothing: int) -> int:
+    """Return whole per cent, rounded down, and what who has done nothing yet is given."""
+    return ALL * part // whole if whole else of_nothing
+
+
 def _named(standing: Standing, type_ids: set[str]) -> dict[str, wording.Named]:
     named = {}
     for kind in QualificationType.objects.filter(type_id__in=type_ids):
@@ -139,5 +187,6 @@ def _named(standing: Standing, type_ids: set[str]) -> dict[str, wording.Named]:
             how=kind.description,
             taken_at=row.changed_at if row and lost else None,
             taken_because=row.reason if row and lost else "",
+            can_be_asked_for=is_in_use(kind),
         )
     return named

@@ -12,11 +12,12 @@ from hits.marketplace.models import Assignment, Attempt, EntryKind, LedgerEntry,
 
 @dataclass(frozen=True)
 class Earnings:
-    """A worker's money in cents. ``owed`` is what was earned and not yet paid out."""
+    """A worker's money in cents. ``earned`` includes corrections; ``owed`` is what of it was not yet paid out."""
 
     earned: int
     rewards: int
     bonuses: int
+    corrections: int
     in_review: int
     in_review_count: int
     paid_out: int
@@ -87,6 +88,7 @@ def earnings(worker: Worker) -> Earnings:
         earned=paid["rewards"] + paid["bonuses"] + paid["adjustments"],
         rewards=paid["rewards"],
         bonuses=paid["bonuses"],
+        corrections=paid["adjustments"],
         in_review=waiting["cents"],
         in_review_count=waiting["n"],
         paid_out=-paid["payouts"],

@@ -14,7 +14,7 @@ from hits.domain.money import format_dollars
 from hits.marketplace.errors import Refused
 from hits.marketplace.models import AccessKey, Clock, Requester, Worker
 
-from . import countries, ledger
+from . import countries, ledger, system_types
 
 PLATFORM_NAME = "Deerstalker"
 ANNOTATOR_GROUP = "annotator"
@@ -57,13 +57,14 @@ def create_requester(*, name: str, funds_cents: int | None = None, first_funds_c
 
 
 def ensure_platform_requester(*, using: str = DEFAULT_DB_ALIAS) -> None:
-    """Make sure that the platform's own account and access key exist (run after each migration)."""
+    """Make sure that the platform's own account, access key and system types exist (run after each migration)."""
     access_key_id = settings.MTURK_PLATFORM_ACCESS_KEY_ID
     with transaction.atomic(using=using):
         requester, _ = Requester.objects.using(using).get_or_create(name=PLATFORM_NAME)
         AccessKey.objects.using(using).get_or_create(
             access_key_id=access_key_id, defaults={"requester": requester}
         )
+        system_types.ensure_system_types(owner=requester, using=using)
 
 
 @transaction.atomic

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import secrets
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -12,15 +13,26 @@ from django.conf import settings
 from django.db import IntegrityError, transaction
 from django.db.models import Exists, OuterRef, QuerySet
 
-from hits.domain.answer_xml import AnswerError, build_answer
+from hits.domain.answer_xml import AnswerError, FormAnswer, build_answer, build_form_answer
 from hits.marketplace.errors import Refused
-from hits.marketplace.models import HIT, Assignment, Attempt, HITType, Outcome, SlotState, Worker
+from hits.marketplace.models import (
+    HIT,
+    Assignment,
+    Attempt,
+    HITType,
+    Outcome,
+    QuestionKind,
+    SlotState,
+    Worker,
+)
 from hits.marketplace.selectors.standing import closures, standing_of
 
-from . import lifecycle
+from . import events, lifecycle
+from .events import EventType
 
 CANDIDATES = 20
 MAX_ANSWER_BYTES = 262_144
+OWN_FORM = "This task has a form of its own: submit it from the task's page."
 NOT_PENDING = "There was a problem submitting your results: this task is not yours to submit any more."
 
 
@@ -92,7 +104,7 @@ def submit_with_secret(
     attempt = _attempts().filter(secret_hash=digest).first()
     if attempt is None or attempt.assignment.assignment_id != assignment_id:
         raise Refused(NOT_PENDING)
-    return _hand_in(attempt, fields, now)
+    return _hand_in(attempt, lambda: _fields_answer(attempt, fields), now)
 
 
 @transaction.atomic
@@ -100,6 +112,20 @@ def submit_signed_in(
     *, worker: Worker, assignment_id: str, fields: list[tuple[str, str]], now: datetime
 ) -> Handed:
     """Hand in through the bare address: only for the signed-in worker's own present attempt."""
+    attempt = _own_attempt(worker, assignment_id)
+    return _hand_in(attempt, lambda: _fields_answer(attempt, fields), now)
+
+
+@transaction.atomic
+def submit_form(*, worker: Worker, assignment_id: str, answers: list[FormAnswer], now: datetime) -> Handed:
+    """Hand in a QuestionForm's checked answers for the signed-in worker's own present attempt. Raises Refused."""
+    attempt = _own_attempt(worker, assignment_id)
+    if attempt.assignment.hit.question_kind != QuestionKind.FORM:
+        raise Refused(NOT_PENDING)
+    return _hand_in(attempt, lambda: _short_enough(build_form_answer(answers)), now)
+
+
+def _own_attempt(worker: Worker, assignment_id: str) -> Attempt:
     attempt = (
         _attempts()
         .filter(worker=worker, assignment__assignment_id=assignment_id)
@@ -109,7 +135,7 @@ def submit_signed_in(
     )
     if attempt is None:
         raise Refused(NOT_PENDING)
-    return _hand_in(attempt, fields, now)
+    return attempt
 
 
 def _check_admitted(worker: Worker, hit_type: HITType, now: datetime) -> None:
@@ -144,7 +170,8 @@ def _take_one(worker: Worker, slots: QuerySet[Assignment], now: datetime) -> Ass
 
 
 def _claim(slot: Assignment, worker: Worker, now: datetime) -> bool:
-    deadline = now + timedelta(seconds=slot.hit.hit_type.assignment_seconds)
+    hit = slot.hit
+    deadline = now + timedelta(seconds=hit.hit_type.assignment_seconds)
     try:
         with transaction.atomic():
             claimed = Assignment.objects.filter(pk=slot.pk, state=SlotState.OPEN).update(
@@ -156,6 +183,7 @@ def _claim(slot: Assignment, worker: Worker, now: datetime) -> bool:
         return False  # the same worker took another slot of this HIT a moment ago
     if claimed:
         slot.refresh_from_db()
+        events.tell(EventType.ASSIGNMENT_ACCEPTED, hit=hit, at=now, assignment=slot)
     return bool(claimed)
 
 
@@ -167,7 +195,7 @@ def _open_attempt(slot: Assignment, worker: Worker, now: datetime, deadline: dat
     attempt.save()
 
 
-def _hand_in(attempt: Attempt, fields: list[tuple[str, str]], now: datetime) -> Handed:
+def _hand_in(attempt: Attempt, read_answer: Callable[[], str], now: datetime) -> Handed:
     slot = attempt.assignment
     if attempt.outcome == Outcome.SUBMITTED:
         return Handed(assignment=slot, repeated=True)  # a double click or a reload: nothing is overwritten
@@ -175,7 +203,7 @@ def _hand_in(attempt: Attempt, fields: list[tuple[str, str]], now: datetime) -> 
         raise Refused(NOT_PENDING)
     if attempt.deadline <= now:
         raise Refused("The time for this task ran out before it was submitted, so it could not be taken.")
-    answer = _answer(fields)
+    answer = read_answer()
     auto = now + timedelta(seconds=slot.hit.hit_type.auto_approval_seconds)
     claimed = Assignment.objects.filter(
         pk=slot.pk, state=SlotState.PENDING, worker=attempt.worker, deadline=attempt.deadline
@@ -188,15 +216,21 @@ def _hand_in(attempt: Attempt, fields: list[tuple[str, str]], now: datetime) -> 
         slot.refresh_from_db()
         return Handed(assignment=slot, repeated=True)
     Attempt.objects.filter(pk=attempt.pk).update(outcome=Outcome.SUBMITTED, ended_at=now)
+    events.tell(EventType.ASSIGNMENT_SUBMITTED, hit=slot.hit, at=now, assignment=slot)
     slot.refresh_from_db()
     return Handed(assignment=slot, repeated=False)
 
 
-def _answer(fields: list[tuple[str, str]]) -> str:
+def _fields_answer(attempt: Attempt, fields: list[tuple[str, str]]) -> str:
+    if attempt.assignment.hit.question_kind == QuestionKind.FORM:
+        raise Refused(OWN_FORM)  # nothing gets past the checks of the form
     try:
-        answer = build_answer(fields)
+        return _short_enough(build_answer(fields))
     except AnswerError as error:
         raise Refused(f"There was a problem submitting your results: {error}") from None
+
+
+def _short_enough(answer: str) -> str:
     if len(answer.encode()) > MAX_ANSWER_BYTES:
         raise Refused(f"The answer is too long: at most {MAX_ANSWER_BYTES // 1024} kB can be submitted.")
     return answer

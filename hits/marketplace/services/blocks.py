@@ -8,19 +8,31 @@ from django.db import transaction
 
 from hits.marketplace.models import Requester, Worker, WorkerBlock
 
+MAX_BLOCKS = 100_000
+
+
+class TooManyBlocks(Exception):
+    """The requester blocks as many workers as an account may."""
+
 
 @transaction.atomic
 def block(*, requester: Requester, worker: Worker, reason: str, now: datetime) -> WorkerBlock:
-    """Block a worker, who reads the reason. One who is blocked already stays so, for the new reason."""
+    """Block a worker, who reads the reason. One who is blocked already stays so, for the new reason.
+
+    Raises TooManyBlocks.
+    """
     Worker.objects.select_for_update().get(pk=worker.pk)  # as an accept does: one after the other
-    present, _ = WorkerBlock.objects.update_or_create(
+    present = WorkerBlock.objects.filter(requester=requester, ended_at=None)
+    if not present.filter(worker=worker).exists() and present.count() >= MAX_BLOCKS:
+        raise TooManyBlocks
+    row, _ = WorkerBlock.objects.update_or_create(
         requester=requester,
         worker=worker,
         ended_at=None,
         defaults={"reason": reason},
         create_defaults={"reason": reason, "at": now},
     )
-    return present
+    return row
 
 
 @transaction.atomic

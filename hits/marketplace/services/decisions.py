@@ -8,14 +8,20 @@ from django.db import transaction
 
 from hits.marketplace.models import Assignment, BonusPayment, SlotState
 
-from . import ledger, lifecycle
+from . import events, ledger, lifecycle
+from .events import EventType
 from .hits import current_fees
 
 OVERRIDE_WITHIN = timedelta(days=30)
+BONUS_WITHIN = timedelta(days=183)  # six months
 
 
 class WrongState(Exception):
     """The assignment is not in a state that allows the decision."""
+
+
+class TooLate(Exception):
+    """The work was submitted too long ago for a bonus."""
 
 
 @transaction.atomic
@@ -38,13 +44,19 @@ def reject(*, slot: Assignment, now: datetime, feedback: str) -> None:
     if not claimed:
         raise WrongState
     ledger.release(hit=slot.hit, cents=slot.hit.slot_cents, at=now, assignment=slot)
+    events.tell(EventType.ASSIGNMENT_REJECTED, hit=slot.hit, at=now, assignment=slot)
 
 
 @transaction.atomic
 def send_bonus(*, slot: Assignment, cents: int, reason: str, now: datetime) -> BonusPayment:
-    """Pay a worker a bonus for a submitted assignment. Raises ledger.InsufficientFunds, WrongState."""
-    if slot.worker is None:
+    """Pay a worker a bonus for a submitted assignment.
+
+    Raises ledger.InsufficientFunds, WrongState, and TooLate more than six months after the submission.
+    """
+    if slot.worker is None or slot.submitted_at is None:
         raise WrongState
+    if now - slot.submitted_at > BONUS_WITHIN:
+        raise TooLate
     bonus = BonusPayment.objects.create(
         requester=slot.hit.requester,
         assignment=slot,

@@ -1,4 +1,4 @@
-"""Making, extending, expiring and disposing of HITs."""
+"""Making, changing, extending, expiring and disposing of HITs."""
 
 from __future__ import annotations
 
@@ -14,16 +14,32 @@ from django.db.models import F
 
 from hits.domain.external_question import ExternalQuestion
 from hits.domain.money import FeeSchedule, fee_schedule
-from hits.marketplace.models import HIT, Assignment, HITType, Requester, SlotState
+from hits.domain.qualifications import MASTERS_IDS, Comparator
+from hits.marketplace.models import (
+    HIT,
+    Assignment,
+    HITLayout,
+    HITType,
+    QuestionKind,
+    Requester,
+    SlotState,
+)
+from hits.marketplace.selectors.lifecycle import stale_hits
 
-from . import ledger
+from . import events, ledger
+from .events import EventType
 
-MASTERS_QUALIFICATIONS = frozenset({"2F1QJWKUDD8XADTFD2Q0G6UTO95ALH", "2ARFPLSP75KLA8M8DH1HTEQVJT3SY6"})
 TEN_ASSIGNMENTS = 10
+DISPOSED_AFTER = timedelta(days=120)
+DISPOSED_AT_ONCE = 500
 
 
 class CrossesTenAssignments(Exception):
     """A HIT made with fewer than ten assignments cannot grow to ten or more (its fee would change)."""
+
+
+class WorkAtTheOldPrice(Exception):
+    """Somebody took a task of the HIT for the pay that it has, so it cannot be given another."""
 
 
 @dataclass(frozen=True)
@@ -45,11 +61,20 @@ class TypeParams:
 
 
 @dataclass(frozen=True)
+class OwnPage:
+    """A question whose page the marketplace shows itself: HTML or a form. Height in CSS pixels, 0 for any."""
+
+    kind: QuestionKind
+    frame_height: int = 0
+    layout: HITLayout | None = None
+
+
+@dataclass(frozen=True)
 class HITParams:
     """What a single HIT adds to its type."""
 
     question_xml: str
-    question: ExternalQuestion
+    question: ExternalQuestion | OwnPage
     lifetime_seconds: int
     max_assignments: int
     annotation: str | None
@@ -72,43 +97,86 @@ def register_hit_type(*, requester: Requester, params: TypeParams, now: datetime
 @transaction.atomic
 def create_hit(*, hit_type: HITType, params: HITParams, now: datetime) -> HIT:
     """Make a HIT with its slots and hold what all of them may cost. Raises ledger.InsufficientFunds."""
-    masters = any(
-        rule.get("QualificationTypeId") in MASTERS_QUALIFICATIONS
-        for rule in hit_type.qualification_requirements
-    )
-    fee = current_fees().fee_cents(hit_type.reward_cents, params.max_assignments, masters=masters)
     hit = HIT.objects.create(
         requester=hit_type.requester,
         hit_type=hit_type,
         question=params.question_xml,
-        question_url=params.question.url,
         frame_height=params.question.frame_height,
+        **_page_fields(params.question),
         annotation=params.annotation,
         max_assignments=params.max_assignments,
         reward_cents=hit_type.reward_cents,
-        fee_cents=fee,
+        fee_cents=slot_fee_cents(hit_type, params.max_assignments),
         created_at=now,
         expires_at=now + timedelta(seconds=params.lifetime_seconds),
     )
     ledger.hold(hit=hit, cents=hit.slot_cents * params.max_assignments, at=now)
     Assignment.objects.bulk_create(Assignment(hit=hit) for _ in range(params.max_assignments))
+    events.tell(EventType.HIT_CREATED, hit=hit, at=now)
     return hit
+
+
+def _page_fields(page: ExternalQuestion | OwnPage) -> dict[str, Any]:
+    if isinstance(page, OwnPage):
+        return {"question_kind": page.kind, "layout": page.layout}
+    return {"question_kind": QuestionKind.EXTERNAL, "question_url": page.url}
 
 
 @transaction.atomic
 def add_assignments(*, hit: HIT, count: int, now: datetime) -> None:
     """Add slots to a HIT and hold their cost. Raises CrossesTenAssignments, ledger.InsufficientFunds."""
+    hit = _locked(hit.pk)
     if hit.max_assignments < TEN_ASSIGNMENTS <= hit.max_assignments + count:
         raise CrossesTenAssignments
     ledger.hold(hit=hit, cents=hit.slot_cents * count, at=now)
     HIT.objects.filter(pk=hit.pk).update(max_assignments=F("max_assignments") + count, is_reviewing=False)
     Assignment.objects.bulk_create(Assignment(hit=hit) for _ in range(count))
+    events.tell_extended(hit=hit, at=now)
 
 
 @transaction.atomic
-def set_expiration(*, hit: HIT, expires_at: datetime) -> None:
-    """Move the end of a HIT's offer. Tasks that are being worked on keep their own deadline."""
-    HIT.objects.filter(pk=hit.pk).update(expires_at=expires_at)
+def change_type(*, hit: HIT, hit_type: HITType, now: datetime) -> None:
+    """Give a HIT another type's values; what is held for its slots follows to the cent.
+
+    Raises WorkAtTheOldPrice when a slot would cost something else and one was taken already,
+    ledger.InsufficientFunds. Whoever is working keeps their deadline.
+    """
+    hit = _locked(hit.pk)
+    # These too, so that nobody takes a slot between the look and the change.
+    states = list(
+        Assignment.objects.select_for_update().filter(hit=hit).order_by("pk").values_list("state", flat=True)
+    )
+    fee = slot_fee_cents(hit_type, hit.max_assignments)
+    more = hit_type.reward_cents + fee - hit.slot_cents
+    other_price = (hit_type.reward_cents, fee) != (hit.reward_cents, hit.fee_cents)
+    if other_price and any(state != SlotState.OPEN for state in states):
+        raise WorkAtTheOldPrice
+    if more > 0:
+        ledger.hold(hit=hit, cents=more * len(states), at=now)
+    elif more < 0:
+        ledger.release(hit=hit, cents=-more * len(states), at=now)
+    HIT.objects.filter(pk=hit.pk).update(hit_type=hit_type, reward_cents=hit_type.reward_cents, fee_cents=fee)
+
+
+def slot_fee_cents(hit_type: HITType, max_assignments: int) -> int:
+    """Return the fee for one slot of a HIT of this type made now."""
+    masters = any(
+        row["QualificationTypeId"] in MASTERS_IDS and row["Comparator"] != Comparator.DOES_NOT_EXIST
+        for row in hit_type.qualification_requirements
+    )
+    return current_fees().fee_cents(hit_type.reward_cents, max_assignments, masters=masters)
+
+
+@transaction.atomic
+def expire(*, hit: HIT, now: datetime) -> None:
+    """End a HIT's offer now, if it has not ended. Tasks that are being worked on keep their own deadline."""
+    HIT.objects.filter(pk=hit.pk, expires_at__gt=now).update(expires_at=now)
+
+
+@transaction.atomic
+def prolong(*, hit: HIT, expires_at: datetime) -> None:
+    """Move the end of a HIT's offer on. What was being reviewed is open for work again."""
+    HIT.objects.filter(pk=hit.pk).update(expires_at=expires_at, is_reviewing=False)
 
 
 @transaction.atomic
@@ -120,7 +188,38 @@ def set_reviewing(*, hit: HIT, reviewing: bool) -> None:
 @transaction.atomic
 def dispose(*, hit: HIT, now: datetime) -> None:
     """Close a HIT for good and release what was held for slots nobody took (caller checked its status)."""
+    hit = _locked(hit.pk)
     if not HIT.objects.filter(pk=hit.pk, disposed_at=None).update(disposed_at=now):
         return
     untaken = Assignment.objects.filter(hit=hit, state=SlotState.OPEN).count()
     ledger.release(hit=hit, cents=hit.slot_cents * untaken, at=now)
+    events.tell(EventType.HIT_DISPOSED, hit=hit, at=now)
+
+
+def dispose_stale(*, now: datetime, limit: int = DISPOSED_AT_ONCE) -> int:
+    """Dispose of HITs that have been reviewable for 120 days with nothing left to decide; return how many.
+
+    Each in a transaction of its own which looks again, so that one prolonged a moment ago stays.
+    """
+    idle_since = now - DISPOSED_AFTER
+    due = stale_hits(idle_since).order_by("pk")
+    return sum(_dispose_if_stale(pk, idle_since, now) for pk in due.values_list("pk", flat=True)[:limit])
+
+
+@transaction.atomic
+def _dispose_if_stale(pk: int, idle_since: datetime, now: datetime) -> bool:
+    hit = _locked(pk)
+    if not stale_hits(idle_since).filter(pk=pk).exists():
+        return False
+    dispose(hit=hit, now=now)
+    return True
+
+
+def _locked(pk: int) -> HIT:
+    """Return the HIT as it is now, its row held until the transaction ends.
+
+    On PostgreSQL two calls about one HIT then run one after the other, so that what is held always fits its price and
+    its slots. (SQLite has one writer at a time anyway.)
+    """
+    rows = HIT.objects.select_for_update(of=("self",)).select_related("requester", "hit_type")
+    return rows.get(pk=pk)

@@ -9,9 +9,18 @@ from __future__ import annotations
 from datetime import datetime
 
 from django.db import transaction
-from django.db.models import F
+from django.db.models import F, Sum
 
-from hits.marketplace.models import HIT, Assignment, BonusPayment, EntryKind, LedgerEntry, Requester, Worker
+from hits.marketplace.models import (
+    HIT,
+    Assignment,
+    BonusPayment,
+    EntryKind,
+    LedgerEntry,
+    Payout,
+    Requester,
+    Worker,
+)
 
 
 class InsufficientFunds(Exception):
@@ -111,18 +120,45 @@ def pay_bonus(*, bonus: BonusPayment, at: datetime) -> None:
         LedgerEntry.objects.create(kind=EntryKind.FEE, available_cents=-bonus.fee_cents, **common)
 
 
-@transaction.atomic
-def record_payout(*, worker: Worker, cents: int, at: datetime, note: str) -> LedgerEntry:
-    """Record that a worker was paid outside the platform. ``note`` holds means and reference.
+def owed_cents(worker: Worker) -> int:
+    """Return what a worker is owed in cents: the sum of their entries."""
+    return int(worker.ledger.aggregate(sum=Sum("worker_cents", default=0))["sum"])
 
-    Raises ValueError when more is paid out than is owed.
-    """
-    Worker.objects.select_for_update().get(pk=worker.pk)
-    owed = sum(worker.ledger.values_list("worker_cents", flat=True))
-    if not 0 < cents <= owed:
-        raise ValueError(f"A payout is between 1 cent and what is owed ({owed} cents), got {cents}.")
+
+@transaction.atomic
+def record_payout(*, payout: Payout, at: datetime) -> LedgerEntry:
+    """Save a payout and book it, under a lock of the worker's row. Raises ValueError for more than is owed."""
+    _lock(payout.worker)
+    owed = owed_cents(payout.worker)
+    if not 0 < payout.amount_cents <= owed:
+        raise ValueError(
+            f"A payout is between 1 cent and what is owed ({owed} cents), got {payout.amount_cents}."
+        )
+    payout.save(force_insert=True)
     return LedgerEntry.objects.create(
-        kind=EntryKind.PAYOUT, worker=worker, worker_cents=-cents, note=note, created_at=at
+        kind=EntryKind.PAYOUT,
+        worker=payout.worker,
+        payout=payout,
+        worker_cents=-payout.amount_cents,
+        note=f"{payout.means}, {payout.reference}",
+        created_at=at,
+    )
+
+
+@transaction.atomic
+def adjust_worker(
+    *, worker: Worker, cents: int, at: datetime, note: str, payout: Payout | None = None
+) -> LedgerEntry:
+    """Correct what a worker is owed by ``cents`` (either sign), with the reason in ``note``.
+
+    ``payout`` is the one that was recorded wrongly. Raises ValueError when the worker would owe money.
+    """
+    _lock(worker)
+    owed = owed_cents(worker)
+    if not cents or owed + cents < 0:
+        raise ValueError(f"A correction leaves at least 0 cents owed of {owed}, and is not 0, got {cents}.")
+    return LedgerEntry.objects.create(
+        kind=EntryKind.ADJUSTMENT, worker=worker, payout=payout, worker_cents=cents, note=note, created_at=at
     )
 
 
@@ -133,6 +169,11 @@ def adjust(*, requester: Requester, cents: int, at: datetime, note: str) -> Ledg
     return LedgerEntry.objects.create(
         kind=EntryKind.ADJUSTMENT, requester=requester, available_cents=cents, note=note, created_at=at
     )
+
+
+def _lock(worker: Worker) -> None:
+    """Make others who would pay this worker wait. (SQLite: they wait for the transaction anyhow.)"""
+    Worker.objects.select_for_update().get(pk=worker.pk)
 
 
 def _move(requester: Requester, *, available: int = 0, held: int = 0) -> None:

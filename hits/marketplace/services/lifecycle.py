@@ -9,9 +9,14 @@ from django.db.models import Q
 
 from hits.marketplace.models import Assignment, Attempt, Outcome, SlotState
 
-from . import ledger
+from . import events, ledger
+from .events import EventType
 
 BATCH = 200
+_ENDED = {
+    Outcome.RETURNED: EventType.ASSIGNMENT_RETURNED,
+    Outcome.ABANDONED: EventType.ASSIGNMENT_ABANDONED,
+}
 
 
 def sweep_due(*, now: datetime, limit: int = 10_000) -> int:
@@ -37,7 +42,7 @@ def sweep_worker(*, worker_pk: int, now: datetime) -> int:
 def _sweep(where: Q, *, now: datetime, limit: int = 10_000) -> int:
     """Look first and write only when something is due, so that a read of quiet HITs stays a read."""
     done = 0
-    while done < limit:
+    while done < limit and _anything_due(now):
         changed = _abandon_some(where, now) + _approve_some(where, now)
         if not changed:
             break
@@ -45,11 +50,19 @@ def _sweep(where: Q, *, now: datetime, limit: int = 10_000) -> int:
     return done
 
 
+def _anything_due(now: datetime) -> bool:
+    """Ask both small indexes of what has a time; a group's own slots may be a hundred thousand."""
+    return (
+        Assignment.objects.filter(state=SlotState.PENDING, deadline__lte=now).exists()
+        or Assignment.objects.filter(state=SlotState.SUBMITTED, auto_approval_at__lte=now).exists()
+    )
+
+
 def _abandon_some(where: Q, now: datetime) -> int:
     due = list(
-        Assignment.objects.filter(where, state=SlotState.PENDING, deadline__lte=now).values_list(
-            "pk", "deadline"
-        )[:BATCH]
+        Assignment.objects.filter(where, state=SlotState.PENDING, deadline__lte=now)
+        .order_by("deadline", "pk")  # always the same order, so that two sweeps at once do not lock crosswise
+        .values_list("pk", "deadline")[:BATCH]
     )
     if not due:
         return 0
@@ -63,9 +76,9 @@ def _abandon_some(where: Q, now: datetime) -> int:
 
 def _approve_some(where: Q, now: datetime) -> int:
     due = list(
-        Assignment.objects.filter(where, state=SlotState.SUBMITTED, auto_approval_at__lte=now).select_related(
-            "hit__requester", "worker"
-        )[:BATCH]
+        Assignment.objects.filter(where, state=SlotState.SUBMITTED, auto_approval_at__lte=now)
+        .order_by("auto_approval_at", "pk")
+        .select_related("hit__requester", "worker")[:BATCH]
     )
     if not due:
         return 0
@@ -86,6 +99,8 @@ def end_attempt(*, slot_pk: int, outcome: Outcome, at: datetime, deadline: datet
         Attempt.objects.filter(assignment=slot_pk, outcome=Outcome.WORKING).update(
             outcome=outcome, ended_at=at
         )
+        slot = Assignment.objects.select_related("hit__hit_type", "hit__requester").get(pk=slot_pk)
+        events.tell(_ENDED[outcome], hit=slot.hit, at=at, assignment=slot)
     return claimed
 
 
@@ -97,4 +112,5 @@ def approve_slot(*, slot: Assignment, at: datetime, feedback: str | None = None)
     claimed = Assignment.objects.filter(pk=slot.pk, state=SlotState.SUBMITTED).update(**changes)
     if claimed:
         ledger.pay_reward(assignment=slot, at=at)
+        events.tell(EventType.ASSIGNMENT_APPROVED, hit=slot.hit, at=at, assignment=slot)
     return claimed

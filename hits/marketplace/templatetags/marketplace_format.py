@@ -31,6 +31,18 @@ def bare(cents: int | None) -> str:
     return f"\N{MINUS SIGN}{written}" if (cents or 0) < 0 else written
 
 
+@register.filter
+def negated(cents: int | None) -> int:
+    """``-110 -> 110``: a payout is stored as what it takes from the sum owed, and read as what was paid."""
+    return -(cents or 0)
+
+
+@register.filter
+def less(cents: int, amount: int) -> int:
+    """``cents`` less ``amount``."""
+    return cents - amount
+
+
 def _amount(cents: int, *, grouped: bool = False) -> str:
     return number_format(Decimal(cents) / 100, decimal_pos=2, use_l10n=True, force_grouping=grouped)
 

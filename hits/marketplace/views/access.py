@@ -8,13 +8,13 @@ from typing import Any
 
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import PermissionDenied
-from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.http import HttpRequest, HttpResponseBase
 from django.shortcuts import render
 
 from hits.marketplace.models import Worker
 
 View = Callable[..., HttpResponseBase]
-WorkerView = Callable[..., HttpResponse]
+WorkerView = Callable[..., HttpResponseBase]
 
 
 def find_worker(request: HttpRequest) -> Worker | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from django.contrib import messages
+from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext
@@ -13,16 +14,20 @@ from hits.domain.countries import by_name, country_name
 from hits.marketplace.errors import Refused
 from hits.marketplace.models import Clock, Worker
 from hits.marketplace.selectors.holdings import shown_holdings
+from hits.marketplace.selectors.requestable import requestables, types_on_offer
 from hits.marketplace.services import countries
 
 from .access import worker_required
+
+PER_PAGE = 10
+MAX_QUERY = 100
 
 
 @never_cache
 @require_GET
 @worker_required
 def qualifications(request: HttpRequest, worker: Worker) -> HttpResponse:
-    """Show what is held, what was taken away and why, and the country."""
+    """Show what is held, what can be asked for, what was taken away and why, and the country."""
     return _page(request, worker)
 
 
@@ -33,7 +38,9 @@ def declare_country(request: HttpRequest, worker: Worker) -> HttpResponse:
     is_first = not worker.country
     code = request.POST.get("country", "")
     try:
-        countries.declare_country(worker=worker, country=code, now=Clock.now())
+        countries.declare_country(
+            worker=worker, country=code, now=Clock.now(), subdivision=request.POST.get("subdivision", "")
+        )
     except Refused as refusal:
         worker.refresh_from_db()
         return _page(request, worker, problem=gettext(str(refusal)), chosen=code, status=400)
@@ -48,9 +55,15 @@ def _page(
 ) -> HttpResponse:
     now = Clock.now()
     opens = countries.change_opens(worker)
+    query = request.GET.get("q", "").strip()[:MAX_QUERY]
+    page = Paginator(types_on_offer(worker, query), PER_PAGE).get_page(request.GET.get("page"))
     context = {
         "worker": worker,
         "shown": shown_holdings(worker, now),
+        "now": now,
+        "offers": requestables(worker, page, now),
+        "page": page,
+        "query": query,
         "countries": by_name(),
         "country": country_name(worker.country),
         "chosen": chosen or worker.country,

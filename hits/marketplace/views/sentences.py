@@ -13,10 +13,15 @@ SENTENCES = (
     # hits/marketplace/services
     _("There was a problem submitting your results: this task is not yours to submit any more."),
     _("This task is not open, so there is nothing to return."),
+    _("This task has a form of its own: submit it from the task's page."),
     _("There is no task of this kind left for you right now."),
     _("The time for this task ran out before it was submitted, so it could not be taken."),
     _("Say which country you work from before you take your first task."),
     _("Choose a country from the list."),
+    _("Choose a state from the list."),
+    _("This qualification cannot be asked for right now."),
+    _("There is no test of yours to hand in here."),
+    _("The answers are too long: at most 256 kB can be handed in."),
     # hits/marketplace/models: how an attempt ended, what moved money
     _("Submitted"),
     _("Returned"),

@@ -1,11 +1,10 @@
-"""A task that a worker has taken: the frame with the requester's page, the clock, the way back."""
+"""A task that a worker has taken: the requester's page in its frame, or their form; the clock, the way back."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from csp.decorators import csp_update
-from django.conf import settings
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -13,41 +12,56 @@ from django.utils.translation import gettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 
-from hits.domain.external_question import frame_url
 from hits.marketplace.errors import Refused
-from hits.marketplace.models import Attempt, Clock, Outcome, Worker
+from hits.marketplace.formats.form_answers import BoundForm, bind, read_answers
+from hits.marketplace.formats.question_form import parse_question_form
+from hits.marketplace.models import Attempt, Clock, Outcome, QuestionKind, Worker
 from hits.marketplace.selectors import worker as own
 from hits.marketplace.services import attempts
 
 from .access import worker_required
-from .language import in_chosen_language
+from .form_media import FORM_MEDIA
+from .frames import task_frame
 from .work import FRAMES
 
 
 @never_cache
 @require_GET
-@csp_update(FRAMES)
+@csp_update(FRAMES | FORM_MEDIA)
 @worker_required
 def task(request: HttpRequest, assignment_id: str, worker: Worker) -> HttpResponse:
-    """Show the worker's open task in its frame, or how the attempt ended."""
-    attempt = own.present_attempt(worker, assignment_id)
-    if attempt is None:
-        raise Http404("You have no such task.")
-    now = Clock.now()
-    context: dict[str, Any] = {
-        "worker": worker,
-        "attempt": attempt,
-        "task": attempt.assignment,
-        "hit_type": attempt.assignment.hit.hit_type,
-    }
-    if attempt.outcome != Outcome.WORKING or attempt.deadline <= now:
-        timed_out = attempt.outcome in {Outcome.WORKING, Outcome.ABANDONED}
-        return render(request, "marketplace/task_ended.html", {**context, "timed_out": timed_out})
-    context |= {
-        "frame_src": _frame(request, attempt, worker),
-        "seconds_left": int((attempt.deadline - now).total_seconds()),
-    }
+    """Show the worker's open task, or how the attempt ended."""
+    attempt = _attempt(worker, assignment_id)
+    if attempt.outcome != Outcome.WORKING or attempt.deadline <= Clock.now():
+        return _ended(request, attempt, worker)
+    if attempt.assignment.hit.question_kind == QuestionKind.FORM:
+        return _form_page(
+            request, attempt, worker, bind(parse_question_form(attempt.assignment.hit.question))
+        )
+    context = _context(attempt, worker) | {"frame_src": task_frame(request, attempt, worker)}
     return render(request, "marketplace/task.html", context)
+
+
+@require_POST
+@csp_update(FORM_MEDIA)
+@worker_required
+def answer_form(request: HttpRequest, assignment_id: str, worker: Worker) -> HttpResponse:
+    """Hand in a QuestionForm; with a problem the page comes back with everything that was typed."""
+    attempt = _attempt(worker, assignment_id)
+    if attempt.assignment.hit.question_kind != QuestionKind.FORM:
+        raise Http404("This task has no form.")
+    if attempt.outcome == Outcome.WORKING:
+        form = parse_question_form(attempt.assignment.hit.question)
+        posted = {name: [str(value) for value in values] for name, values in request.POST.lists()}
+        answers, problems = read_answers(form, posted)
+        bound = bind(form, posted, problems)
+        if problems:
+            return _form_page(request, attempt, worker, bound, status=400)
+        try:
+            attempts.submit_form(worker=worker, assignment_id=assignment_id, answers=answers, now=Clock.now())
+        except Refused as refusal:
+            return _form_page(request, attempt, worker, bound, refusal=gettext(str(refusal)), status=409)
+    return redirect("marketplace:task", assignment_id=assignment_id)
 
 
 @require_POST
@@ -63,12 +77,38 @@ def return_task(request: HttpRequest, assignment_id: str, worker: Worker) -> Htt
     return redirect("marketplace:work")
 
 
-def _frame(request: HttpRequest, attempt: Attempt, worker: Worker) -> str:
-    slot = attempt.assignment
-    return frame_url(
-        in_chosen_language(request, slot.hit.question_url),
-        assignment_id=slot.assignment_id,
-        hit_id=slot.hit.hit_id,
-        worker_id=worker.worker_id,
-        submit_to=f"{settings.PUBLIC_URL}/a/{attempts.attempt_secret(attempt)}",
+def _attempt(worker: Worker, assignment_id: str) -> Attempt:
+    attempt = own.present_attempt(worker, assignment_id)
+    if attempt is None:
+        raise Http404("You have no such task.")
+    return attempt
+
+
+def _context(attempt: Attempt, worker: Worker) -> dict[str, Any]:
+    return {
+        "worker": worker,
+        "attempt": attempt,
+        "task": attempt.assignment,
+        "hit_type": attempt.assignment.hit.hit_type,
+        "seconds_left": max(0, int((attempt.deadline - Clock.now()).total_seconds())),
+    }
+
+
+def _ended(request: HttpRequest, attempt: Attempt, worker: Worker) -> HttpResponse:
+    timed_out = attempt.outcome in {Outcome.WORKING, Outcome.ABANDONED}
+    return render(
+        request, "marketplace/task_ended.html", _context(attempt, worker) | {"timed_out": timed_out}
     )
+
+
+def _form_page(
+    request: HttpRequest,
+    attempt: Attempt,
+    worker: Worker,
+    bound: BoundForm,
+    *,
+    refusal: str = "",
+    status: int = 200,
+) -> HttpResponse:
+    context = _context(attempt, worker) | {"form": bound, "refusal": refusal}
+    return render(request, "marketplace/task_form.html", context, status=status)

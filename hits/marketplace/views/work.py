@@ -13,15 +13,17 @@ from django.utils.translation import gettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 
-from hits.domain.external_question import NO_ASSIGNMENT, frame_url
 from hits.marketplace.errors import Refused
-from hits.marketplace.models import Clock, HITType, Worker
-from hits.marketplace.selectors import market
+from hits.marketplace.formats.form_answers import bind
+from hits.marketplace.formats.question_form import parse_question_form
+from hits.marketplace.models import Clock, HITType, QuestionKind, Worker
+from hits.marketplace.selectors import market, statements
 from hits.marketplace.selectors import worker as own
 from hits.marketplace.services import attempts, lifecycle
 
 from .access import worker_required
-from .language import in_chosen_language
+from .form_media import FORM_MEDIA
+from .frames import preview_frame
 
 PER_PAGE = 50
 # The requester's page, and then our own answer to its form.
@@ -51,7 +53,7 @@ def work_list(request: HttpRequest, worker: Worker) -> HttpResponse:
 
 @never_cache
 @require_GET
-@csp_update(FRAMES)
+@csp_update(FRAMES | FORM_MEDIA)
 @worker_required
 def preview(request: HttpRequest, hit_type_id: str, worker: Worker) -> HttpResponse:
     """Show a task without taking it, or why it cannot be looked at: no clock runs, nothing is submitted."""
@@ -59,18 +61,13 @@ def preview(request: HttpRequest, hit_type_id: str, worker: Worker) -> HttpRespo
     now = Clock.now()
     group = market.group_for(worker, hit_type, now)
     hit = None if group.bars_preview else market.preview_hit(worker, hit_type, now)
-    src = hit and frame_url(
-        in_chosen_language(request, hit.question_url),
-        assignment_id=NO_ASSIGNMENT,
-        hit_id=hit.hit_id,
-        worker_id=worker.worker_id,
-        submit_to=settings.PUBLIC_URL,
-    )
+    is_form = hit is not None and hit.question_kind == QuestionKind.FORM
     context = {
         "worker": worker,
         "group": group,
         "hit": hit,
-        "frame_src": src,
+        "form": bind(parse_question_form(hit.question), disabled=True) if hit and is_form else None,
+        "frame_src": preview_frame(request, hit, worker) if hit and not is_form else "",
     }
     return render(request, "marketplace/preview.html", context)
 
@@ -109,5 +106,11 @@ def earnings(request: HttpRequest, worker: Worker) -> HttpResponse:
     """Show earned, in review, paid out and owed, and the lines they are sums of."""
     lifecycle.sweep_worker(worker_pk=worker.pk, now=Clock.now())
     page = Paginator(own.money_lines(worker), PER_PAGE).get_page(request.GET.get("page"))
-    context = {"worker": worker, "earnings": own.earnings(worker), "page": page}
+    context = {
+        "worker": worker,
+        "earnings": own.earnings(worker),
+        "page": page,
+        "months": statements.months(worker),
+        "payouts": list(statements.payouts(worker)[:PER_PAGE]),
+    }
     return render(request, "marketplace/earnings.html", context)

@@ -2,8 +2,9 @@
  * Behaviour of the worker site, by attributes, so that its pages carry no script of their own:
  * - command="show-modal" and command="close" with commandfor="ID" open and close a <dialog>, in older browsers too;
  *   data-open-now opens one at load
- * - data-countdown="SECONDS" counts down; at zero it fires "countdown-over" on the document
+ * - data-countdown="SECONDS" counts down; at zero it fires "countdown-over" on the document and shows [data-when-over]
  * - <time data-local="day|minute"> is rewritten in the reader's own time zone
+ * - data-shown-for="VALUE" with data-shown-by="ID" shows a field only while the select of that id has the value
  * - <select data-countries> and <b data-country="CODE"> are rewritten with the countries' names in the page's language
  */
 import { nameCountries, nameCountry } from '../js/ui/countries.js';
@@ -41,6 +42,14 @@ function countDown(shown) {
   const timer = setInterval(tick, 1000);
 }
 
+/** Hides a field, with what was chosen in it, while it is beside the point. */
+function showFor(field) {
+  const select = document.getElementById(field.dataset.shownBy);
+  const update = () => { field.hidden = select.value !== field.dataset.shownFor; };
+  select.addEventListener('change', update);
+  update();
+}
+
 /** For browsers older than 2026, in which buttons know no commands. */
 function onClick(event) {
   const button = event.target.closest('button[commandfor]');
@@ -52,6 +61,10 @@ function onClick(event) {
 if (typeof document !== 'undefined') {
   if (!('command' in HTMLButtonElement.prototype)) document.addEventListener('click', onClick);
   for (const shown of document.querySelectorAll('[data-countdown]')) countDown(shown);
+  for (const notice of document.querySelectorAll('[data-when-over]')) {
+    document.addEventListener('countdown-over', () => { notice.hidden = false; });
+  }
+  for (const field of document.querySelectorAll('[data-shown-for]')) showFor(field);
   for (const select of document.querySelectorAll('select[data-countries]')) nameCountries(select);
   for (const shown of document.querySelectorAll('[data-country]')) nameCountry(shown);
   for (const dialog of document.querySelectorAll('dialog[data-open-now]')) dialog.showModal();

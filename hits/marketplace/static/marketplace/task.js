@@ -16,7 +16,7 @@ function submitted() {
 }
 
 window.addEventListener('message', (event) => {
-  if (event.origin !== window.location.origin || event.source !== frame.contentWindow) return;
+  if (event.origin !== window.location.origin || event.source !== frame?.contentWindow) return;
   if (event.data === 'marketplace:submitted') submitted();
   if (event.data === 'marketplace:leave') window.location.assign(leave.href);
 });

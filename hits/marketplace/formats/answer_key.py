@@ -1,0 +1,200 @@
+"""AnswerKey (schema 2005-10-01): how the answers to a qualification test become the qualification's value."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import pairwise
+from xml.etree.ElementTree import Element
+
+from hits.domain.answer_xml import FormAnswer
+from hits.domain.external_question import QuestionInvalid
+
+from .question_form import INT32, Choice, Question, QuestionForm
+from .xml import children, only, optional_text, read_root, required_text, text_of, whole_number
+
+VERSIONS = ("2005-10-01",)
+_DECIMAL = re.compile(r"[+-]?[0-9]{1,12}(\.[0-9]{1,12})?")
+_MAPPINGS = ("PercentageMapping", "ScaleMapping", "RangeMapping")
+
+
+@dataclass(frozen=True)
+class KeyQuestion:
+    """What each exact set of selections of a question is worth; every other answer is worth the default."""
+
+    identifier: str
+    scores: Mapping[frozenset[str], int]
+    default: int = 0
+
+
+@dataclass(frozen=True)
+class Percentage:
+    """The sum as a share of a maximum, in whole per cent."""
+
+    maximum: int
+
+    def value(self, total: int) -> int:
+        """Return the qualification's value for a sum of scores."""
+        return _rounded(Fraction(100 * total, self.maximum))
+
+
+@dataclass(frozen=True)
+class Scale:
+    """The sum times a number, rounded to a whole one."""
+
+    multiplier: Fraction
+
+    def value(self, total: int) -> int:
+        """Return the qualification's value for a sum of scores."""
+        return _rounded(total * self.multiplier)
+
+
+@dataclass(frozen=True)
+class Ranges:
+    """Values for ranges of the sum, both bounds included: ``(low, high, value)``."""
+
+    ranges: tuple[tuple[int, int, int], ...]
+    otherwise: int
+
+    def value(self, total: int) -> int:
+        """Return the qualification's value for a sum of scores."""
+        for low, high, value in self.ranges:
+            if low <= total <= high:
+                return value
+        return self.otherwise
+
+
+@dataclass(frozen=True)
+class AnswerKey:
+    """The scores of every question, and how their sum becomes a value. Without a mapping the sum is the value."""
+
+    questions: tuple[KeyQuestion, ...]
+    mapping: Percentage | Scale | Ranges | None = None
+
+
+def parse_answer_key(xml: str) -> AnswerKey:
+    """Read an AnswerKey. Raises QuestionTooLong, QuestionNotXml or QuestionInvalid, which names the element."""
+    root = read_root(xml, "AnswerKey", VERSIONS)
+    questions: dict[str, KeyQuestion] = {}
+    for child in children(root, "Question", "QualificationValueMapping"):
+        if child.tag != "Question":
+            continue
+        question = _question(child)
+        if question.identifier in questions:
+            raise QuestionInvalid(f"The AnswerKey has the question {question.identifier[:80]!r} twice.")
+        questions[question.identifier] = question
+    if not questions:
+        raise QuestionInvalid("The AnswerKey needs at least one Question.")
+    mapping = only(root, "QualificationValueMapping")
+    return AnswerKey(tuple(questions.values()), None if mapping is None else _mapping(mapping))
+
+
+def check_fits(key: AnswerKey, form: QuestionForm) -> None:
+    """Refuse a key that cannot score a test: it may hold selections of the test's own only, and no free text.
+
+    Raises QuestionInvalid which names the question.
+    """
+    asked = {question.identifier: question for question in form.questions}
+    for question in form.questions:
+        if not isinstance(question.answer, Choice) or question.answer.other is not None:
+            raise QuestionInvalid(
+                f"A test with an AnswerKey has multiple-choice questions only, without OtherSelection: "
+                f"question {question.identifier[:80]!r} lets workers write. Leave out the AnswerKey and "
+                "accept or reject the requests yourself, or make it a question with selections only."
+            )
+    for row in key.questions:
+        if row.identifier not in asked:
+            raise QuestionInvalid(f"The AnswerKey's question {row.identifier[:80]!r} is not in the Test.")
+        _check_selections(row, asked[row.identifier])
+
+
+def score(key: AnswerKey, answers: Iterable[FormAnswer]) -> int:
+    """Return the qualification's value for the answers given, within 32 bits."""
+    given = {answer.question: frozenset(answer.selections) for answer in answers}
+    total = sum(
+        question.scores.get(given.get(question.identifier, frozenset()), question.default)
+        for question in key.questions
+    )
+    value = total if key.mapping is None else key.mapping.value(total)
+    return max(-INT32 - 1, min(value, INT32))
+
+
+def _check_selections(row: KeyQuestion, question: Question) -> None:
+    offered = {selection.identifier for selection in question.answer.selections}  # type: ignore[union-attr]
+    for chosen in row.scores:
+        for identifier in sorted(chosen - offered):
+            raise QuestionInvalid(
+                f"The AnswerKey's question {row.identifier[:80]!r} names the selection {identifier[:80]!r}, "
+                "which the Test does not offer."
+            )
+
+
+def _question(element: Element) -> KeyQuestion:
+    identifier = required_text(element, "QuestionIdentifier")
+    scores: dict[frozenset[str], int] = {}
+    for child in children(element, "QuestionIdentifier", "AnswerOption", "DefaultScore"):
+        if child.tag != "AnswerOption":
+            continue
+        chosen = [text_of(row) for row in children(child, "SelectionIdentifier", "AnswerScore")]
+        names = frozenset(
+            row for row, part in zip(chosen, child, strict=True) if part.tag == "SelectionIdentifier"
+        )
+        if not names:
+            raise QuestionInvalid(
+                f"An AnswerOption of question {identifier[:80]!r} needs a SelectionIdentifier."
+            )
+        if names in scores:
+            raise QuestionInvalid(
+                f"Question {identifier[:80]!r} has two AnswerOptions for the same selections."
+            )
+        scores[names] = whole_number(required_text(child, "AnswerScore"), "AnswerScore", -INT32, INT32)
+    if not scores:
+        raise QuestionInvalid(f"Question {identifier[:80]!r} of the AnswerKey needs an AnswerOption.")
+    default = whole_number(optional_text(element, "DefaultScore", "0"), "DefaultScore", -INT32, INT32)
+    return KeyQuestion(identifier, scores, default)
+
+
+def _mapping(element: Element) -> Percentage | Scale | Ranges:
+    kinds = list(children(element, *_MAPPINGS))
+    if len(kinds) != 1:
+        raise QuestionInvalid(f"QualificationValueMapping needs one of {', '.join(_MAPPINGS)}.")
+    kind = kinds[0]
+    if kind.tag == "PercentageMapping":
+        text = required_text(kind, "MaximumSummedScore")
+        return Percentage(whole_number(text, "MaximumSummedScore", 1, INT32))
+    if kind.tag == "ScaleMapping":
+        text = required_text(kind, "SummedScoreMultiplier")
+        if not _DECIMAL.fullmatch(text):
+            raise QuestionInvalid(f"SummedScoreMultiplier must be a decimal number, got {text[:40]!r}.")
+        return Scale(Fraction(text))
+    return _ranges(kind)
+
+
+def _ranges(element: Element) -> Ranges:
+    names = ("InclusiveLowerBound", "InclusiveUpperBound", "QualificationValue")
+    rows = []
+    for child in children(element, "SummedScoreRange", "OutOfRangeQualificationValue"):
+        if child.tag == "SummedScoreRange":
+            low, high, value = (
+                whole_number(required_text(child, name), name, -INT32, INT32) for name in names
+            )
+            if low > high:
+                raise QuestionInvalid(f"A SummedScoreRange runs from {low} down to {high}.")
+            rows.append((low, high, value))
+    ordered = sorted(rows)
+    for before, after in pairwise(ordered):
+        if after[0] <= before[1]:
+            raise QuestionInvalid(f"Two SummedScoreRanges overlap at {after[0]}; ranges may not overlap.")
+    if not rows:
+        raise QuestionInvalid("RangeMapping needs a SummedScoreRange.")
+    text = required_text(element, "OutOfRangeQualificationValue")
+    otherwise = whole_number(text, "OutOfRangeQualificationValue", -INT32, INT32)
+    return Ranges(tuple(rows), otherwise)
+
+
+def _rounded(number: Fraction) -> int:
+    """Return the nearest whole number; halves go up."""
+    return math.floor(number + Fraction(1, 2))

@@ -1,0 +1,34 @@
+"""HIT layouts: pages with ``${variables}`` that HITs are made from by filling in values.
+
+Values go in as they are, HTML included: that is how Amazon's layouts work ("values with reserved characters or
+invalid HTML markup may result in an invalid HTMLQuestion document"), and requesters pass markup in them. It is safe
+here because such a page runs in a sandboxed frame without an origin of its own.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+_VARIABLE = re.compile(r"\$\{([A-Za-z0-9_]+)\}")
+
+
+class LayoutError(ValueError):
+    """Parameters that do not fit the layout; the message names them."""
+
+
+def variables(html: str) -> tuple[str, ...]:
+    """Return the names in a layout, each once, in the order of the page."""
+    return tuple(dict.fromkeys(_VARIABLE.findall(html)))
+
+
+def fill(html: str, values: Mapping[str, str]) -> str:
+    """Return the page with each variable replaced. Raises LayoutError unless the names are the same on both sides."""
+    wanted = variables(html)
+    missing = [name for name in wanted if name not in values]
+    if missing:
+        raise LayoutError(f"The layout needs a value for {', '.join(missing)}.")
+    unused = sorted(set(values) - set(wanted))
+    if unused:
+        raise LayoutError(f"The layout has no variable named {', '.join(unused)}.")
+    return _VARIABLE.sub(lambda match: values[match[1]], html)

@@ -1,0 +1,290 @@
+"""QuestionForm: questions for a qualification test or a HIT, as plain data.
+
+Schemas 2017-11-06 and 2005-10-01, which differ only in elements that are not served any more. The order of elements
+within a question does not matter here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+from xml.etree.ElementTree import Element
+
+from hits.domain.external_question import QuestionInvalid
+
+from .content import Content, read_content, read_contents
+from .patterns import Pattern, PatternError, compile_pattern
+from .xml import (
+    children,
+    only,
+    optional_text,
+    read_root,
+    required_text,
+    text_of,
+    truth,
+    whole_number,
+)
+
+VERSIONS = ("2017-11-06", "2005-10-01")
+MAX_LINES = 50
+MAX_LENGTH = 100_000
+MAX_PATTERNS = 50
+INT32 = 2**31 - 1
+DEFAULT_ERROR = "Invalid input supplied."
+_ANSWERS = ("FreeTextAnswer", "SelectionAnswer", "FileUploadAnswer")
+_LABELS = ("Text", "FormattedContent", "Binary")
+
+
+class Style(StrEnum):
+    """How a requester would like selections to look; the page decides by what fits the screen."""
+
+    RADIO_BUTTON = "radiobutton"
+    DROPDOWN = "dropdown"
+    CHECKBOX = "checkbox"
+    LIST = "list"
+    COMBO_BOX = "combobox"
+    MULTI_CHOOSER = "multichooser"
+
+
+@dataclass(frozen=True)
+class FormatRule:
+    """A pattern that must be found in a text, and what a worker reads when it is not."""
+
+    pattern: Pattern
+    error_text: str
+
+
+@dataclass(frozen=True)
+class FreeText:
+    """A text field. Bounds are None where none were given; lengths are in characters, white space counted."""
+
+    is_numeric: bool = False
+    min_value: int | None = None
+    max_value: int | None = None
+    min_length: int | None = None
+    max_length: int | None = None
+    rules: tuple[FormatRule, ...] = ()
+    default: str = ""
+    lines: int = 1
+
+
+@dataclass(frozen=True)
+class Selection:
+    """One thing to choose."""
+
+    identifier: str
+    label: Content
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A multiple-choice field; ``other`` is a text field for what is not in the list."""
+
+    selections: tuple[Selection, ...]
+    least: int = 1
+    most: int = 1
+    style: Style | None = None
+    other: FreeText | None = None
+
+
+@dataclass(frozen=True)
+class Question:
+    """One question. ``field`` is the name of its form field: identifiers may be anything, fields must not be."""
+
+    number: int
+    identifier: str
+    name: str
+    is_required: bool
+    contents: tuple[Content, ...]
+    answer: FreeText | Choice
+
+    @property
+    def field(self) -> str:
+        """The name of the form field, and the id of its first element."""
+        return f"q{self.number}"
+
+
+@dataclass(frozen=True)
+class Overview:
+    """Instructions that stand apart from the questions."""
+
+    contents: tuple[Content, ...]
+
+
+@dataclass(frozen=True)
+class QuestionForm:
+    """Overviews and questions in their order."""
+
+    parts: tuple[Overview | Question, ...]
+
+    @property
+    def questions(self) -> tuple[Question, ...]:
+        """The questions alone."""
+        return tuple(part for part in self.parts if isinstance(part, Question))
+
+
+def parse_question_form(xml: str) -> QuestionForm:
+    """Read a QuestionForm. Raises QuestionTooLong, QuestionNotXml or QuestionInvalid, which names the element."""
+    root = read_root(xml, "QuestionForm", VERSIONS)
+    parts: list[Overview | Question] = []
+    seen: set[str] = set()
+    for child in children(root, "Overview", "Question"):
+        if child.tag == "Overview":
+            parts.append(Overview(read_contents(child)))
+            continue
+        question = _question(child, len(seen) + 1)
+        if question.identifier in seen:
+            raise QuestionInvalid(f"The QuestionIdentifier {question.identifier!r} is used twice.")
+        seen.add(question.identifier)
+        parts.append(question)
+    if not seen:
+        raise QuestionInvalid("The QuestionForm needs at least one Question.")
+    if sum(1 for _ in root.iter("AnswerFormatRegex")) > MAX_PATTERNS:
+        raise QuestionInvalid(f"A QuestionForm has at most {MAX_PATTERNS} AnswerFormatRegex elements.")
+    return QuestionForm(tuple(parts))
+
+
+def _question(element: Element, number: int) -> Question:
+    identifier = required_text(element, "QuestionIdentifier")
+    try:
+        return _read_question(element, number, identifier)
+    except QuestionInvalid as error:
+        raise QuestionInvalid(f"Question {identifier[:80]!r}: {error}") from None
+
+
+def _read_question(element: Element, number: int, identifier: str) -> Question:
+    names = ("QuestionIdentifier", "DisplayName", "IsRequired", "QuestionContent", "AnswerSpecification")
+    for _ in children(element, *names):
+        pass
+    content, specification = only(element, "QuestionContent"), only(element, "AnswerSpecification")
+    if content is None or specification is None:
+        raise QuestionInvalid("it needs a QuestionContent and an AnswerSpecification.")
+    answers = list(children(specification, *_ANSWERS))
+    if len(answers) != 1:
+        raise QuestionInvalid("AnswerSpecification needs one FreeTextAnswer or one SelectionAnswer.")
+    answer = _answer(answers[0])
+    asked = truth(optional_text(element, "IsRequired", "false"), "IsRequired")
+    return Question(
+        number=number,
+        identifier=identifier,
+        name=optional_text(element, "DisplayName"),
+        # Amazon: a minLength makes an answer required.
+        is_required=asked or (isinstance(answer, FreeText) and bool(answer.min_length)),
+        contents=read_contents(content),
+        answer=answer,
+    )
+
+
+def _answer(element: Element) -> FreeText | Choice:
+    if element.tag == "FileUploadAnswer":
+        raise QuestionInvalid(
+            "FileUploadAnswer has not been served since December 2017. "
+            "Ask for a link instead, or use an ExternalQuestion."
+        )
+    return _free_text(element) if element.tag == "FreeTextAnswer" else _choice(element)
+
+
+def _free_text(element: Element) -> FreeText:
+    for _ in children(element, "Constraints", "DefaultText", "NumberOfLinesSuggestion"):
+        pass
+    constraints = only(element, "Constraints")
+    found = {} if constraints is None else _constraints(constraints)
+    default = only(element, "DefaultText")
+    lines = optional_text(element, "NumberOfLinesSuggestion", "1")
+    return FreeText(
+        **found,
+        default="" if default is None else (default.text or ""),
+        lines=min(whole_number(lines, "NumberOfLinesSuggestion", 0, INT32) or 1, MAX_LINES),
+    )
+
+
+def _constraints(element: Element) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    rules = []
+    for child in children(element, "IsNumeric", "Length", "AnswerFormatRegex"):
+        if child.tag == "AnswerFormatRegex":
+            rules.append(_rule(child))
+        elif child.tag == "IsNumeric":
+            found |= {"is_numeric": True} | _bounds(child, ("minValue", "maxValue"), -INT32)
+        else:
+            found |= _bounds(child, ("minLength", "maxLength"), 0)
+    return found | {"rules": tuple(rules)}
+
+
+def _bounds(element: Element, names: tuple[str, str], low: int) -> dict[str, Any]:
+    fields = {
+        "minValue": "min_value",
+        "maxValue": "max_value",
+        "minLength": "min_length",
+        "maxLength": "max_length",
+    }
+    numbers = {
+        name: whole_number(element.attrib[name].strip(), f"{element.tag} {name}", low, INT32)
+        for name in names
+        if element.attrib.get(name, "").strip()
+    }
+    least, most = (numbers.get(name) for name in names)
+    if least is not None and most is not None and least > most:
+        raise QuestionInvalid(f"{element.tag} has {names[0]} {least} above {names[1]} {most}.")
+    return {fields[name]: number for name, number in numbers.items()}
+
+
+def _rule(element: Element) -> FormatRule:
+    source = element.attrib.get("regex", "")
+    flags = element.attrib.get("flags", "").strip()
+    if not source:
+        raise QuestionInvalid("AnswerFormatRegex needs the attribute regex.")
+    if flags not in {"", "i"}:
+        raise QuestionInvalid(f"AnswerFormatRegex flags can be i only, got {flags[:20]!r}.")
+    try:
+        pattern = compile_pattern(source, ignores_case=flags == "i")
+    except PatternError as error:
+        raise QuestionInvalid(f"AnswerFormatRegex {source[:80]!r} cannot be used: {error}.") from None
+    text = " ".join(element.attrib.get("errorText", "").split())
+    return FormatRule(pattern, text or DEFAULT_ERROR)
+
+
+def _choice(element: Element) -> Choice:
+    for _ in children(element, "MinSelectionCount", "MaxSelectionCount", "StyleSuggestion", "Selections"):
+        pass
+    wrapper = only(element, "Selections")
+    if wrapper is None:
+        raise QuestionInvalid("SelectionAnswer needs Selections.")
+    selections: list[Selection] = []
+    other: FreeText | None = None
+    for child in children(wrapper, "Selection", "OtherSelection"):
+        if child.tag == "OtherSelection":
+            other = _free_text(child)
+        else:
+            selections.append(_selection(child))
+    identifiers = [selection.identifier for selection in selections]
+    if not selections or len(set(identifiers)) < len(identifiers):
+        raise QuestionInvalid(
+            "Selections needs at least one Selection, each with its own SelectionIdentifier."
+        )
+    count = len(selections) + (other is not None)
+    least = whole_number(optional_text(element, "MinSelectionCount", "1"), "MinSelectionCount", 0, count)
+    most = whole_number(optional_text(element, "MaxSelectionCount", "1"), "MaxSelectionCount", 1, count)
+    if least > most:
+        raise QuestionInvalid(f"MinSelectionCount {least} is above MaxSelectionCount {most}.")
+    return Choice(tuple(selections), least, most, _style(element), other)
+
+
+def _style(element: Element) -> Style | None:
+    text = optional_text(element, "StyleSuggestion").lower()
+    if text and text not in set(Style):
+        raise QuestionInvalid(f"StyleSuggestion must be one of {', '.join(Style)}, got {text[:40]!r}.")
+    return Style(text) if text else None
+
+
+def _selection(element: Element) -> Selection:
+    identifier = required_text(element, "SelectionIdentifier")
+    labels = [child for child in children(element, "SelectionIdentifier", *_LABELS) if child.tag in _LABELS]
+    if len(labels) != 1:
+        raise QuestionInvalid(
+            f"Selection {identifier[:80]!r} needs one of Text, FormattedContent and Binary."
+        )
+    if labels[0].tag == "Text" and not text_of(labels[0]):
+        raise QuestionInvalid(f"Selection {identifier[:80]!r} has an empty Text.")
+    return Selection(identifier, read_content(labels[0]))

@@ -1,0 +1,113 @@
+"""Reading a requester's XML: a root of a known schema, no document type, no entities, errors that name elements."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from xml.etree.ElementTree import Element, ParseError
+
+from defusedxml import DefusedXmlException
+from defusedxml.ElementTree import fromstring
+
+from hits.domain.external_question import (
+    MAX_QUESTION_BYTES,
+    QuestionInvalid,
+    QuestionNotXml,
+    QuestionTooLong,
+)
+
+SCHEMAS = "http://mechanicalturk.amazonaws.com/AWSMechanicalTurkDataSchemas"
+TRUTHS = {"true": True, "1": True, "false": False, "0": False}
+
+
+def read_root(xml: str, name: str, versions: Sequence[str]) -> Element:
+    """Return the root element, with plain element names (the schema's namespace removed from all of them).
+
+    ``versions`` are the schema's dates that are served, the one to suggest first. Raises QuestionTooLong,
+    QuestionNotXml or QuestionInvalid.
+    """
+    raw = xml.strip().encode("utf-8", "surrogatepass")
+    if len(raw) > MAX_QUESTION_BYTES:
+        raise QuestionTooLong(f"The {name} has {len(raw)} bytes; at most {MAX_QUESTION_BYTES} are allowed.")
+    try:
+        root: Element = fromstring(raw, forbid_dtd=True)
+    except (ParseError, DefusedXmlException, ValueError, LookupError) as error:
+        raise QuestionNotXml(f"The {name} is not plain XML: {error}") from None
+    for version in versions:
+        namespace = f"{{{SCHEMAS}/{version}/{name}.xsd}}"
+        if root.tag == f"{namespace}{name}":
+            _strip(root, namespace)
+            return root
+    served = " or ".join(versions)
+    raise QuestionInvalid(
+        f"The root element must be {name} of schema {served}, got {plain(root.tag)!r}. "
+        f'Write <{name} xmlns="{SCHEMAS}/{versions[0]}/{name}.xsd">.'
+    )
+
+
+def plain(tag: str) -> str:
+    """Return an element's name without its namespace, short enough for a message."""
+    return tag.rsplit("}", 1)[-1][:80]
+
+
+def children(parent: Element, *allowed: str) -> Iterator[Element]:
+    """Yield the children in order. Raises QuestionInvalid for an element that does not belong here."""
+    for child in parent:
+        if child.tag not in allowed:
+            raise QuestionInvalid(f"{plain(parent.tag)} cannot hold {plain(child.tag)}.")
+        yield child
+
+
+def only(parent: Element, name: str) -> Element | None:
+    """Return the child of that name, or None. Raises QuestionInvalid when there are several."""
+    found = parent.findall(name)
+    if len(found) > 1:
+        raise QuestionInvalid(f"{plain(parent.tag)} holds {name} more than once.")
+    return found[0] if found else None
+
+
+def text_of(element: Element) -> str:
+    """Return an element's text without the white space round it. Raises QuestionInvalid for elements inside."""
+    if len(element):
+        raise QuestionInvalid(
+            f"{plain(element.tag)} holds text only, got the element {plain(element[0].tag)}."
+        )
+    return (element.text or "").strip()
+
+
+def optional_text(parent: Element, name: str, default: str = "") -> str:
+    """Return the text of a child, or the default where there is none."""
+    child = only(parent, name)
+    return default if child is None else text_of(child)
+
+
+def required_text(parent: Element, name: str) -> str:
+    """Return the text of a child. Raises QuestionInvalid when it is missing or empty."""
+    text = optional_text(parent, name)
+    if not text:
+        raise QuestionInvalid(f"{plain(parent.tag)} needs a {name} with a value.")
+    return text
+
+
+def whole_number(text: str, what: str, low: int, high: int) -> int:
+    """Return a whole number written in digits. Raises QuestionInvalid which names ``what`` and the bounds."""
+    digits = text.removeprefix("-").removeprefix("+")
+    if not (digits.isascii() and digits.isdigit()) or len(digits) > 12 or not low <= int(text) <= high:  # noqa: PLR2004
+        raise QuestionInvalid(f"{what} must be a whole number from {low} to {high}, got {text[:40]!r}.")
+    return int(text)
+
+
+def truth(text: str, what: str) -> bool:
+    """Return an XML boolean. Raises QuestionInvalid."""
+    if text not in TRUTHS:
+        raise QuestionInvalid(f"{what} must be true or false, got {text[:40]!r}.")
+    return TRUTHS[text]
+
+
+def _strip(root: Element, namespace: str) -> None:
+    for element in root.iter():
+        if not element.tag.startswith(namespace):
+            raise QuestionInvalid(
+                f"The element {plain(element.tag)} is not of the schema that the root names. "
+                "HTML inside FormattedContent has to stand in <![CDATA[ … ]]>."
+            )
+        element.tag = element.tag.removeprefix(namespace)

@@ -1,0 +1,89 @@
+"""What workers ask for: ListQualificationRequests, AcceptQualificationRequest, RejectQualificationRequest."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db.models import QuerySet
+
+from hits.marketplace.errors import ApiError, missing
+from hits.marketplace.models import QualificationRequest, RequestState
+from hits.marketplace.services import qualification_requests as services
+
+from .lookup import find_qualification_type
+from .paging import make_page, page_size, read_token
+from .registry import Call, operation
+from .render import render_qualification_request
+from .rules import MAX_REASON, check_int32, check_length
+
+DEFAULT_VALUE = 1
+
+
+@operation("ListQualificationRequests")
+def list_qualification_requests(call: Call, params: dict[str, Any]) -> dict[str, Any]:
+    """Return the requests that wait for the caller's decision, the oldest first."""
+    rows = _asked_of(call).filter(state=RequestState.PENDING)
+    if "QualificationTypeId" in params:
+        rows = rows.filter(qualification_type=find_qualification_type(call, params["QualificationTypeId"]))
+    after = read_token(call, params, length=1)
+    if after is not None:
+        rows = rows.filter(pk__gt=after[0])
+    page = list(rows.order_by("pk")[: page_size(params)])
+    return make_page(
+        call,
+        params,
+        page,
+        key_of=lambda row: [row.pk],
+        name="QualificationRequests",
+        rendered=[render_qualification_request(row) for row in page],
+    )
+
+
+@operation("AcceptQualificationRequest")
+def accept_qualification_request(call: Call, params: dict[str, Any]) -> dict[str, Any]:
+    """Grant what a worker asked for, at IntegerValue, or 1."""
+    value = params.get("IntegerValue", DEFAULT_VALUE)
+    check_int32("IntegerValue", value)
+    request = _find(call, params["QualificationRequestId"])
+    try:
+        services.accept(request=request, value=value, now=call.now)
+    except services.AlreadyDecided:
+        raise _decided(request) from None
+    return {}
+
+
+@operation("RejectQualificationRequest")
+def reject_qualification_request(call: Call, params: dict[str, Any]) -> dict[str, Any]:
+    """Turn a request down; the worker reads the reason."""
+    reason = params.get("Reason", "")
+    check_length("Reason", reason, 0, MAX_REASON)
+    request = _find(call, params["QualificationRequestId"])
+    try:
+        services.reject(request=request, reason=reason, now=call.now)
+    except services.AlreadyDecided:
+        raise _decided(request) from None
+    return {}
+
+
+def _asked_of(call: Call) -> QuerySet[QualificationRequest]:
+    rows = QualificationRequest.objects.select_related("qualification_type", "worker")
+    return rows.filter(
+        qualification_type__requester=call.requester, qualification_type__deleted_at__isnull=True
+    )
+
+
+def _find(call: Call, request_id: str) -> QualificationRequest:
+    mine = _asked_of(call).filter(request_id=request_id)
+    # A test that is still being taken is not the requester's yet.
+    request = mine.exclude(state__in=[RequestState.TAKING, RequestState.EXPIRED]).first()
+    if request is None:
+        raise missing("QualificationRequest", request_id[:80].encode("ascii", "backslashreplace").decode())
+    return request
+
+
+def _decided(request: QualificationRequest) -> ApiError:
+    return ApiError(
+        "InvalidQualificationRequestState",
+        f"QualificationRequest {request.request_id} was decided before. "
+        "This operation can be called with a status of: Submitted",
+    )

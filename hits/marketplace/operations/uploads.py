@@ -1,0 +1,19 @@
+"""GetFileUploadURL: known, and refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hits.marketplace.errors import ApiError
+
+from .registry import Call, operation
+
+
+@operation("GetFileUploadURL")
+def get_file_upload_url(_call: Call, _params: dict[str, Any]) -> dict[str, Any]:
+    """Refuse: Amazon withdrew FileUploadAnswer, and no question here can hold one."""
+    raise ApiError(
+        "NotImplemented",
+        "GetFileUploadURL is not served: FileUploadAnswer was withdrawn from the service, so no answer has a file. "
+        "Let workers upload to a page of your own (ExternalQuestion).",
+    )

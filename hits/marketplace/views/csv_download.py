@@ -1,0 +1,19 @@
+"""CSV downloads: written row by row, so that their length does not matter."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from django.http import StreamingHttpResponse
+
+from hits.domain.csv_download import csv_lines
+
+
+def csv_response(
+    *, name: str, columns: Sequence[str], rows: Iterable[Sequence[object]]
+) -> StreamingHttpResponse:
+    """Return a download called ``name`` with a first line of column names; no cache keeps it."""
+    reply = StreamingHttpResponse(csv_lines(columns, rows), content_type="text/csv; charset=utf-8")
+    reply["Content-Disposition"] = f'attachment; filename="{name}"'
+    reply["Cache-Control"] = "no-store"
+    return reply

@@ -1,0 +1,121 @@
+"""What an administrator types about payouts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+
+from hits.domain.money import format_usd
+from hits.marketplace.models import Payout, Worker
+from hits.marketplace.services import payout_file, payouts
+from hits.marketplace.services.payouts import FieldRefused, Transfer
+
+_PLACES = {"date": "paid_on"}  # what a service calls a field, where the form calls it something else
+
+
+class _Fields(forms.Form):
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.label_suffix = ""
+        for field in self.fields.values():
+            field.widget.attrs["class"] = "input"
+
+    def refuse(self, problem: FieldRefused) -> None:
+        """Show what a service refused at its field."""
+        name = _PLACES.get(problem.field, problem.field)
+        self.add_error(name if name in self.fields else None, str(problem))
+
+
+class PayoutForm(_Fields):
+    """One payout to one worker."""
+
+    amount = forms.CharField(
+        max_length=16,
+        label="Amount, US$",
+        widget=forms.TextInput(attrs={"inputmode": "decimal", "autocomplete": "off"}),
+    )
+    paid_on = forms.DateField(
+        label="Day",
+        help_text="When it was paid.",
+        widget=forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d"),
+    )
+    means = forms.CharField(
+        max_length=payouts.MAX_MEANS, label="Means", help_text="Bank transfer, gift card, cash."
+    )
+    reference = forms.CharField(
+        max_length=payouts.MAX_REFERENCE, label="Reference", help_text="The worker reads it."
+    )
+
+    def __init__(self, worker: Worker, owed_cents: int, *args: Any, **kwargs: Any) -> None:
+        kwargs.setdefault("initial", {"amount": format_usd(owed_cents), "paid_on": payouts.today()})
+        super().__init__(*args, **kwargs)
+        self.worker = worker
+        self.owed_cents = owed_cents
+
+    def clean(self) -> dict[str, Any]:
+        """Check everything that can be checked before it is recorded."""
+        data = super().clean() or {}
+        if not self.errors:
+            try:
+                transfer = payouts.check(
+                    Transfer(
+                        worker=self.worker,
+                        cents=payout_file.amount_of(data["amount"]),
+                        paid_on=data["paid_on"],
+                        means=data["means"],
+                        reference=data["reference"],
+                    )
+                )
+                if transfer.cents > self.owed_cents:
+                    raise FieldRefused("amount", f"{format_usd(self.owed_cents)} is owed; pay that or less.")
+                data["transfer"] = transfer
+            except FieldRefused as problem:
+                self.refuse(problem)
+        return data
+
+    @property
+    def transfer(self) -> Transfer:
+        """What was typed; the form has to be valid."""
+        found: Transfer = self.cleaned_data["transfer"]
+        return found
+
+
+class CorrectionForm(_Fields):
+    """A change of what a worker is owed, because something was recorded wrongly."""
+
+    sign = forms.ChoiceField(
+        label="What", choices=[("more", "Owe the worker more"), ("less", "Owe the worker less")]
+    )
+    amount = forms.CharField(
+        max_length=16,
+        label="By, US$",
+        widget=forms.TextInput(attrs={"inputmode": "decimal", "autocomplete": "off"}),
+    )
+    reason = forms.CharField(max_length=payouts.MAX_REASON, label="Why", help_text="The worker reads it.")
+    payout = forms.ModelChoiceField(
+        queryset=Payout.objects.none(),
+        required=False,
+        label="Which payout was wrong",
+        empty_label="None of them",
+    )
+
+    def __init__(self, worker: Worker, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, auto_id="correct_%s", **kwargs)
+        chosen: Any = self.fields["payout"]
+        chosen.queryset = Payout.objects.filter(worker=worker).order_by("-paid_on", "-pk")
+        chosen.label_from_instance = lambda row: f"{row.paid_on:%-d %b %Y}, {row.means}, {row.reference}"
+
+    def clean_amount(self) -> str:
+        """Read the sum."""
+        typed: str = self.cleaned_data["amount"]
+        try:
+            self.cents = payout_file.amount_of(typed)
+        except FieldRefused as problem:
+            raise forms.ValidationError(str(problem)) from None
+        return typed
+
+    @property
+    def signed_cents(self) -> int:
+        """By how much what is owed changes, in cents; the form has to be valid."""
+        return self.cents if self.cleaned_data["sign"] == "more" else -self.cents

@@ -1,0 +1,179 @@
+"""Payouts, for platform admins: what is owed to whom, recording what was paid, and correcting it."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator
+from typing import Any
+
+from django.contrib import messages
+from django.contrib.auth.models import AbstractBaseUser
+from django.core.paginator import Paginator
+from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from hits.domain.money import format_dollars, format_usd
+from hits.marketplace.selectors import statements
+from hits.marketplace.services import payout_file, payouts
+from hits.marketplace.services.payout_file import COLUMNS, FileRefused
+from hits.marketplace.services.payouts import FieldRefused, RowRefused
+
+from .access import platform_admin_required
+from .csv_download import csv_response
+from .payout_forms import CorrectionForm, PayoutForm
+
+PER_PAGE = 100
+
+
+@never_cache
+@require_GET
+@platform_admin_required
+def payout_list(request: HttpRequest) -> HttpResponse:
+    """List who is owed how much, most first."""
+    rows = statements.owed_workers()
+    context = {
+        "page": Paginator(rows, PER_PAGE).get_page(request.GET.get("page")),
+        "total": statements.owed_in_all(),
+    }
+    return render(request, "marketplace/payouts.html", context)
+
+
+@require_GET
+@platform_admin_required
+def owed_csv(request: HttpRequest) -> StreamingHttpResponse:
+    """Download what is owed in the columns that an import takes; day, means and reference are to be filled in."""
+    return csv_response(name="owed.csv", columns=COLUMNS, rows=_owed_rows())
+
+
+def _owed_rows() -> Iterator[tuple[str, ...]]:
+    for worker in statements.owed_workers().filter(owed__gt=0).iterator(chunk_size=statements.CHUNK):
+        yield worker.worker_id, format_usd(worker.owed), "", "", ""
+
+
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+@platform_admin_required
+def worker_payouts(request: HttpRequest, worker_pk: int) -> HttpResponse:
+    """Show one worker's money, and record a payout in two steps."""
+    worker = _worker(worker_pk)
+    form = PayoutForm(worker, worker.owed, request.POST or None)
+    step = request.POST.get("step")
+    if step == "record" and payouts.recorded(once=_once(request)):
+        return redirect("marketplace:worker-payouts", worker.pk)  # a second press; less is owed by now
+    if request.method != "POST" or step == "change" or not form.is_valid():
+        return _worker_page(request, worker, form, status=400 if form.is_bound and form.errors else 200)
+    if step != "record":
+        return _worker_page(request, worker, form, once=uuid.uuid4().hex)
+    try:
+        payout = payouts.record(transfer=form.transfer, once=_once(request), by=_admin(request))
+    except FieldRefused as problem:
+        form.refuse(problem)
+        return _worker_page(request, worker, form, status=400)
+    messages.success(request, f"{format_dollars(payout.amount_cents)} is recorded as paid.")
+    return redirect("marketplace:worker-payouts", worker.pk)
+
+
+@require_POST
+@platform_admin_required
+def correct(request: HttpRequest, worker_pk: int) -> HttpResponse:
+    """Write a correction of what a worker is owed."""
+    worker = _worker(worker_pk)
+    form = CorrectionForm(worker, request.POST)
+    if form.is_valid():
+        try:
+            payouts.correct(
+                worker=worker,
+                cents=form.signed_cents,
+                reason=form.cleaned_data["reason"],
+                by=_admin(request),
+                payout=form.cleaned_data["payout"],
+            )
+        except FieldRefused as problem:
+            form.refuse(problem)
+        else:
+            messages.success(request, "The correction is written down; the worker reads it under Earnings.")
+            return redirect("marketplace:worker-payouts", worker.pk)
+    return _worker_page(request, worker, PayoutForm(worker, worker.owed), correction=form, status=400)
+
+
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+@platform_admin_required
+def import_file(request: HttpRequest) -> HttpResponse:
+    """Record many payouts from a CSV: look at it first, then record all of it or nothing."""
+    if request.method != "POST":
+        return _import_page(request)
+    try:
+        text = _text(request)
+        rows = payout_file.read(text)
+        total = sum(row.transfer.cents for row in rows)
+        if request.POST.get("step") != "record":
+            found = {"rows": rows, "total": total, "text": text, "once": uuid.uuid4().hex}
+            return _import_page(request, found=found)
+        try:
+            made = payouts.record_all(
+                transfers=[row.transfer for row in rows], once=_once(request), by=_admin(request)
+            )
+        except RowRefused as problem:
+            raise payout_file.located(rows, problem) from None
+    except FileRefused as problem:
+        return _import_page(request, problem=problem, status=400)
+    messages.success(request, f"{len(made)} payouts are recorded, {format_dollars(total)} in all.")
+    return redirect("marketplace:payouts")
+
+
+def _text(request: HttpRequest) -> str:
+    """Return the file that was chosen, or on the second step what the first one showed."""
+    sent = request.FILES.get("file")
+    if sent is not None:
+        return payout_file.decode(sent.read(payout_file.MAX_BYTES + 1))
+    if request.POST.get("text"):
+        return payout_file.decode(str(request.POST["text"]).encode())
+    raise FileRefused(["Choose a CSV file."])
+
+
+def _worker(pk: int) -> Any:
+    """Return the worker with their sums, or raise Http404."""
+    return get_object_or_404(statements.owed_workers(everybody=True), pk=pk)
+
+
+def _once(request: HttpRequest) -> str:
+    """Return what names this wish: the confirming page gave it out, a second press repeats it."""
+    return str(request.POST.get("once", ""))[:32] or uuid.uuid4().hex
+
+
+def _admin(request: HttpRequest) -> AbstractBaseUser:
+    assert request.user.is_authenticated
+    return request.user
+
+
+def _worker_page(
+    request: HttpRequest,
+    worker: Any,
+    form: PayoutForm,
+    *,
+    correction: CorrectionForm | None = None,
+    once: str = "",
+    status: int = 200,
+) -> HttpResponse:
+    context = {
+        "person": worker,
+        "form": form,
+        "once": once,
+        "correction": correction or CorrectionForm(worker),
+        "payouts": list(statements.payouts(worker)[:PER_PAGE]),
+    }
+    return render(request, "marketplace/worker_payouts.html", context, status=status)
+
+
+def _import_page(
+    request: HttpRequest,
+    *,
+    found: dict[str, object] | None = None,
+    problem: FileRefused | None = None,
+    status: int = 200,
+) -> HttpResponse:
+    context = {"found": found, "problem": problem, "columns": COLUMNS, "example": payouts.today()}
+    return render(request, "marketplace/payout_import.html", context, status=status)

@@ -1,0 +1,52 @@
+"""An HTMLQuestion's page, inside a worker's frame on the HIT origin.
+
+The requester's HTML runs here, so the page has no origin of its own (``sandbox`` without allow-same-origin): it reads
+no cookie, no storage and nothing of the page around it. What it can do is run its scripts and send its form.
+"""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.contrib.auth.decorators import login_not_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.clickjacking import xframe_options_exempt
+from django.views.decorators.http import require_safe
+
+from hits.domain.external_question import NO_ASSIGNMENT
+from hits.marketplace.formats.html_question import parse_html_question, prepare_page
+from hits.marketplace.models import Clock
+from hits.marketplace.selectors.questions import find_page
+
+from .frames import submit_to
+
+
+@login_not_required
+@require_safe
+@never_cache  # the page carries the attempt's secret
+@xframe_options_exempt  # frame-ancestors says more exactly who may frame it
+def question(request: HttpRequest, token: str) -> HttpResponse:
+    """Show the HTML of a task in hand or of a preview, or say that it is not open."""
+    page = find_page(token, Clock.now())
+    if page is None:
+        response = render(request, "marketplace/question_closed.html", status=403)
+        return _framed(response, "default-src 'self'; base-uri 'none'; form-action 'none'")
+    attempt = page.attempt
+    html = prepare_page(
+        parse_html_question(page.hit.question).html,
+        submit_to=submit_to(attempt),
+        assignment_id=attempt.assignment.assignment_id if attempt else NO_ASSIGNMENT,
+    )
+    # A preview's form goes nowhere, whatever its script does.
+    return _framed(
+        HttpResponse(html), "sandbox allow-scripts allow-forms" if attempt else "sandbox allow-scripts"
+    )
+
+
+def _framed(response: HttpResponse, policy: str) -> HttpResponse:
+    """Set the whole policy (the middleware leaves one that is there alone)."""
+    response["Content-Security-Policy"] = f"{policy}; frame-ancestors {settings.PUBLIC_URL}"
+    # The address names the worker and carries the secret; what the page loads from elsewhere must not learn it.
+    response["Referrer-Policy"] = "no-referrer"
+    return response

@@ -1,0 +1,305 @@
+"""Write docs/conformance.md: every rule of the MTurk contract that a test proves, with its source.
+
+The rules stand where they are proved, as marks of the tests:
+
+    @pytest.mark.rule("hit-type-equal-values", source="D", text="Equal values give the same HITTypeId.")
+
+This script collects the tests (it runs none) and writes the page. ``--check`` writes nothing and fails when the
+page in the repository differs from a fresh one.
+"""
+
+import argparse
+import ast
+import contextlib
+import io
+import os
+import re
+import sys
+from collections.abc import Iterator, Set
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGE = ROOT / "docs" / "conformance.md"
+MARK = "pytest.mark.rule("
+SOURCES = {
+    "M": "botocore's model of the service (version 2017-01-17)",
+    "D": "Amazon's documentation",
+    "I": "issue threads in which users or maintainers show what the service does",
+    "X": "measured with unmodified boto3",
+    "ours": "our own decision, where the contract says nothing or cannot be kept",
+}
+# Seen on Amazon's service in this version: in its documentation, or on the wire in issue threads.
+ATTESTED = frozenset(
+    {
+        "HITAlreadyExists",
+        "HITDoesNotExist",
+        "InvalidAssignmentState",
+        "InvalidMaximumAssignmentsIncrease",
+        "ParameterValidationError",
+    }
+)
+# Named by Amazon's own Java SDK for the version before (ErrorProcessingFilter.java).
+EARLIER = frozenset(
+    {
+        "AssignmentDoesNotExist",
+        "InsufficientFunds",
+        "InvalidHITState",
+        "InvalidParameterValue",
+        "InvalidQualificationRequestState",
+        "InvalidQualificationState",
+        "InvalidQualificationTypeState",
+        "InvalidTransportEndpoint",
+        "QualificationDoesNotExist",
+        "QualificationRequestDoesNotExist",
+        "QualificationTypeAlreadyExists",
+        "QualificationTypeDoesNotExist",
+        "XMLParseError",
+    }
+)
+REFUSED = "refused-"
+
+
+class RuleError(Exception):
+    """Marks that contradict one another or say too little; the message names the tests."""
+
+
+@dataclass
+class Rule:
+    """One sentence of the contract, and the tests that prove it as (file, name)."""
+
+    id: str
+    source: str
+    text: str
+    tests: list[tuple[str, str]] = field(default_factory=list)
+
+
+class Collector:
+    """A pytest plugin that reads the marks of what was collected."""
+
+    def __init__(self) -> None:
+        self.items: list[pytest.Item] = []
+
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        """Keep the collected tests in the order in which they are written."""
+        self.items = sorted(session.items, key=_place)
+
+
+def _place(item: pytest.Item) -> tuple[str, int, str]:
+    path, line, _ = item.location
+    return path, line or 0, item.name
+
+
+def collected_items(root: Path) -> list[pytest.Item]:
+    """Return the tests of every file that has a rule. Raises RuleError when one cannot be collected."""
+    files = [
+        str(path)
+        for folder in ("tests", "hits", "validation", "curation")
+        for path in sorted((root / folder).rglob("test_*.py"))
+        if MARK in path.read_text(encoding="utf-8")
+    ]
+    collector, said = Collector(), io.StringIO()
+    options = ["--collect-only", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "--rootdir", str(root)]
+    with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+        status = pytest.main([*options, *files], plugins=[collector])
+    if status != pytest.ExitCode.OK:
+        raise RuleError(f"the tests cannot be collected:\n{said.getvalue()[-2000:]}")
+    return collector.items
+
+
+def read_rules(items: list[pytest.Item]) -> list[Rule]:
+    """Return the rules in the order of their tests. Raises RuleError."""
+    rules: dict[str, Rule] = {}
+    for item in items:
+        test = (item.location[0], item.name.partition("[")[0])
+        for mark in reversed(list(item.iter_markers("rule"))):
+            new = _rule(mark, test)
+            known = rules.setdefault(new.id, new)
+            if (known.source, known.text) != (new.source, new.text):
+                raise RuleError(f"rule {new.id} says two things: see {known.tests[0]} and {test}")
+            if test not in known.tests:
+                known.tests.append(test)
+    return list(rules.values())
+
+
+def _rule(mark: pytest.Mark, test: tuple[str, str]) -> Rule:
+    values = dict(zip(("id", "source", "text"), mark.args, strict=False)) | dict(mark.kwargs)
+    if set(values) != {"id", "source", "text"} or not all(values.values()):
+        raise RuleError(f"{test}: a rule has an id, a source and a text")
+    if values["source"] not in SOURCES:
+        raise RuleError(f"{test}: source {values['source']!r} is none of {', '.join(SOURCES)}")
+    return Rule(**values)
+
+
+def operation_names() -> list[str]:
+    """Return the names of the model's operations."""
+    from hits.marketplace.shapes import service_model
+
+    return sorted(service_model().operation_names)
+
+
+def naming(operation: str, rules: list[Rule]) -> list[Rule]:
+    """Return the rules whose sentence names an operation."""
+    return [rule for rule in rules if re.search(rf"\b{operation}\b", rule.text)]
+
+
+def error_codes(root: Path) -> set[str]:
+    """Return the error codes that the marketplace's sources answer with."""
+    found = set()
+    for path in sorted((root / "hits" / "marketplace").rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+                found |= set(_codes(node.func.id, node))
+    return found
+
+
+def _codes(name: str, call: ast.Call) -> Iterator[str]:
+    where = {"ApiError": 0, "invalid": 1, "missing": 0}.get(name)
+    if where is None:
+        return
+    given = [*call.args[where : where + 1], *(word.value for word in call.keywords if word.arg == "code")]
+    for value in given:
+        if isinstance(value, ast.Constant) and isinstance(value.value, str) and value.value:
+            yield value.value + ("DoesNotExist" if name == "missing" else "")
+
+
+def page(root: Path = ROOT) -> str:
+    """Return the whole page. Raises RuleError."""
+    items = collected_items(root)
+    rules = read_rules(items)
+    about = {item.location[0]: _first_line(item) for item in items}
+    return "\n".join(
+        [*_head(rules), *_topics(rules, about), *_operations(rules), *_refusals(rules), *_codes_table(root)]
+    )
+
+
+def _head(rules: list[Rule]) -> list[str]:
+    return [
+        "# Conformance with the MTurk requester API",
+        "",
+        "<!-- Written by `make conformance` from the tests' marks. Change the tests, not this page. -->",
+        "",
+        f"What the built-in marketplace promises to requesters' programs: {len(rules)} rules, each with its source",
+        "and the tests that prove it. Run one with its name, or all of a topic with its file:",
+        "",
+        "```",
+        ".venv/bin/python -m pytest tests/marketplace",
+        ".venv/bin/python -m pytest tests/marketplace/test_notifications.py::test_redirects_are_not_followed",
+        "```",
+        "",
+        "| source | meaning |",
+        "|---|---|",
+        *(f"| {label} | {meaning} |" for label, meaning in SOURCES.items()),
+        "",
+        "Amazon's service could not be asked while this was written: it is closing for good. A rule with source D, I",
+        "or X rests on what others wrote down or on what boto3 does, not on a comparison with a living service.",
+        "",
+    ]
+
+
+def _first_line(item: pytest.Item) -> str:
+    module: Any = item.getparent(pytest.Module)
+    return (module.obj.__doc__ or "").strip().splitlines()[0]
+
+
+def _topics(rules: list[Rule], about: dict[str, str]) -> list[str]:
+    lines = []
+    for file in dict.fromkeys(rule.tests[0][0] for rule in rules):
+        name = Path(file).stem.removeprefix("test_").replace("_", " ")
+        lines += [f"## {name[0].upper()}{name[1:]}", "", about[file], "", f"`{file}`", ""]
+        lines += ["| rule | what holds | source | proved by |", "|---|---|---|---|"]
+        for rule in rules:
+            if rule.tests[0][0] == file:
+                proofs = "<br>".join(f"`{_short(test, file)}`" for test in rule.tests)
+                lines.append(f"| {rule.id} | {_cell(rule.text)} | {rule.source} | {proofs} |")
+        lines.append("")
+    return lines
+
+
+def _short(test: tuple[str, str], file: str) -> str:
+    return test[1] if test[0] == file else "::".join(test)
+
+
+def _cell(text: str) -> str:
+    return re.sub(r"\s+", " ", text).replace("|", "\\|")
+
+
+def _operations(rules: list[Rule]) -> list[str]:
+    names = operation_names()
+    rows = (f"| {name} | {', '.join(rule.id for rule in naming(name, rules)) or 'none'} |" for name in names)
+    return [
+        f"## The {len(names)} operations",
+        "",
+        "| operation | rules that name it |",
+        "|---|---|",
+        *rows,
+        "",
+    ]
+
+
+def _refusals(rules: list[Rule]) -> list[str]:
+    rows = (
+        f"| {rule.id.removeprefix(REFUSED)} | {_cell(rule.text)} |"
+        for rule in rules
+        if rule.id.startswith(REFUSED)
+    )
+    return [
+        "## What is refused",
+        "",
+        "Said plainly in the reply, and never pretended: nothing is done then.",
+        "",
+        "| what | why, and what to do |",
+        "|---|---|",
+        *rows,
+        "",
+    ]
+
+
+def _codes_table(root: Path) -> list[str]:
+    codes = error_codes(root)
+    return [
+        "## Error codes",
+        "",
+        "After `AWS.MechanicalTurk.`. A program should rely on no more than the first line.",
+        "",
+        "| where seen | codes |",
+        "|---|---|",
+        f"| on Amazon's service in this version | {_listed(ATTESTED)} |",
+        f"| in Amazon's Java SDK for the version before | {_listed(codes & EARLIER)} |",
+        f"| nowhere: made up here, plausible, not verified | {_listed(codes - ATTESTED - EARLIER)} |",
+        "",
+    ]
+
+
+def _listed(codes: Set[str]) -> str:
+    return ", ".join(f"`{code}`" for code in sorted(codes))
+
+
+def main() -> int:
+    """Write the page, or compare it; return the exit status."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--check", action="store_true", help="write nothing; fail when the page is not fresh")
+    arguments = parser.parse_args()
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "annotation_site.settings")
+    try:
+        fresh = page()
+    except RuleError as error:
+        print(f"conformance: {error}", file=sys.stderr)
+        return 2
+    if not arguments.check:
+        PAGE.write_text(fresh, encoding="utf-8")
+        return 0
+    if not PAGE.exists() or PAGE.read_text(encoding="utf-8") != fresh:
+        print(
+            "conformance: docs/conformance.md is not what the tests say: run make conformance",
+            file=sys.stderr,
+        )
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

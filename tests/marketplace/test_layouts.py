@@ -1,0 +1,146 @@
+"""HIT layouts: made by a command, filled in by CreateHIT."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from botocore.exceptions import ClientError
+from django.core.management import CommandError, call_command
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hits.marketplace.formats.html_question import parse_html_question
+from hits.marketplace.formats.layout import LayoutError, fill, variables
+from hits.marketplace.models import HITLayout
+from hits.marketplace.services import accounts
+from tests.marketplace.support import Market, hit_params
+from tests.marketplace.test_conformance import code_of
+
+PAGE = '<form action="https://www.mturk.com/mturk/externalSubmit"><img src="${url}"><p>${text} ${text}</p></form>'
+VALUES = {"url": "https://example.org/a.jpg?x=1&y=2", "text": "<b>Look</b> here"}
+
+
+def make(path: Path, html: str = PAGE, name: str = "Photo", **options: Any) -> str:
+    """Run the command and return the layout's id."""
+    path.write_text(html)
+    call_command("create_hit_layout", str(path), requester="Abduction lab", name=name, **options)
+    return HITLayout.objects.get(name=name).layout_id
+
+
+def create(client: Any, layout_id: str, values: dict[str, str]) -> dict[str, Any]:
+    """Make a HIT from a layout."""
+    params = hit_params(
+        HITLayoutId=layout_id,
+        HITLayoutParameters=[{"Name": name, "Value": value} for name, value in values.items()],
+    )
+    del params["Question"]
+    return dict(client.create_hit(**params)["HIT"])
+
+
+@pytest.mark.rule(
+    "layout-values",
+    source="D",
+    text="HITLayoutParameters take the places of a layout's ${variables} as they are, and make an HTMLQuestion.",
+)
+def test_values_go_in_as_they_are(mturk: Any, tmp_path: Path) -> None:
+    layout_id = make(tmp_path / "page.html", frame_height=450)
+    hit = create(mturk, layout_id, VALUES)
+    assert hit["HITLayoutId"] == layout_id
+    question = parse_html_question(hit["Question"])
+    assert question.frame_height == 450
+    assert (
+        '<img src="https://example.org/a.jpg?x=1&y=2"><p><b>Look</b> here <b>Look</b> here</p>'
+        in question.html
+    )
+    assert mturk.list_hits()["HITs"][0]["HITLayoutId"] == layout_id
+    assert "HITLayoutId" not in mturk.create_hit(**hit_params())["HIT"]
+
+
+@pytest.mark.rule(
+    "layout-names",
+    source="D",
+    text="Each variable of a layout is given a value, and each parameter is a variable of it.",
+)
+@pytest.mark.parametrize(
+    ("values", "named"),
+    [({"url": "u"}, "text"), ({}, "url, text"), (VALUES | {"extra": "e"}, "extra")],
+    ids=["missing", "all missing", "unused"],
+)
+def test_names_are_the_same_on_both_sides(
+    near: Any, tmp_path: Path, values: dict[str, str], named: str
+) -> None:
+    layout_id = make(tmp_path / "page.html")
+    with pytest.raises(ClientError) as failure:
+        create(near, layout_id, values)
+    assert code_of(failure)[0] == "ParameterValidationError"
+    assert named in failure.value.response["Error"]["Message"]
+
+
+def test_filled_in_it_may_be_no_longer_than_a_question(near: Any, tmp_path: Path) -> None:
+    layout_id = make(tmp_path / "page.html")
+    with pytest.raises(ClientError) as failure:
+        create(near, layout_id, VALUES | {"text": "x" * 40_000})
+    assert "65535" in failure.value.response["Error"]["Message"]
+    assert create(near, layout_id, VALUES | {"text": "]]>"})["HITStatus"] == "Assignable"
+
+
+def test_another_requesters_layout_does_not_exist(near: Any, near_market: Market, tmp_path: Path) -> None:
+    layout_id = make(tmp_path / "page.html")
+    stranger = near_market.client(accounts.create_requester(name="Other lab", funds_cents=10_000))
+    with pytest.raises(ClientError) as failure:
+        create(stranger, layout_id, VALUES)
+    assert code_of(failure)[1] == "HITLayoutDoesNotExist"
+
+
+def test_the_command_prints_id_and_variables(
+    near: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    layout_id = make(tmp_path / "page.html", json=True)
+    assert json.loads(capsys.readouterr().out) == {
+        "layout_id": layout_id,
+        "name": "Photo",
+        "variables": ["url", "text"],
+    }
+
+
+@pytest.mark.parametrize(
+    ("content", "options", "words"),
+    [
+        (b"<p>a</p>", {"requester": "Nobody"}, "no requester named 'Nobody'"),
+        (b"\xff", {}, "not UTF-8"),
+        (b"  ", {}, "HTMLContent"),
+        (b"x" * 65_536, {}, "65535"),
+        (b"<p>a</p>", {"name": "\n"}, "printable"),
+        (b"<p>a</p>", {"frame_height": -1}, "FrameHeight"),
+        (None, {}, "cannot be read"),
+    ],
+)
+def test_bad_input_is_one_line_and_exit_status_two(
+    near: Any, tmp_path: Path, content: bytes | None, options: dict[str, Any], words: str
+) -> None:
+    path = tmp_path / "page.html"
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(CommandError, match=words) as refusal:
+        call_command(
+            "create_hit_layout", str(path), **({"requester": "Abduction lab", "name": "n"} | options)
+        )
+    assert refusal.value.returncode == 2
+    assert not HITLayout.objects.exists()
+
+
+def test_a_name_is_used_once(near: Any, tmp_path: Path) -> None:
+    make(tmp_path / "page.html")
+    with pytest.raises(CommandError, match="Choose another name"):
+        make(tmp_path / "page.html")
+
+
+@given(st.dictionaries(st.from_regex(r"[A-Za-z0-9_]{1,8}", fullmatch=True), st.text(), max_size=5))
+def test_filling_replaces_each_variable_once(values: dict[str, str]) -> None:
+    html = "".join(f"<{name}>${{{name}}}" for name in values)
+    assert variables(html) == tuple(values)
+    # A value that looks like a variable is not filled in again.
+    assert fill(html, values) == "".join(f"<{name}>{value}" for name, value in values.items())
+    with pytest.raises(LayoutError):
+        fill(html, values | {"another_name": "x"})
