@@ -41,11 +41,15 @@ FAULTS = [
     "tests/attack/test_outages.py",
 ]
 
+KILLED = ["tests/hits/test_killed_server.py"]
+
 
 @pytest.mark.long
 @pytest.mark.postgres
 @pytest.mark.timeout(900)
-@pytest.mark.parametrize("suites", [MONEY, PEOPLE, FAULTS], ids=["money", "people", "faults"])
+@pytest.mark.parametrize(
+    "suites", [MONEY, PEOPLE, FAULTS, KILLED], ids=["money", "people", "faults", "killed server"]
+)
 def test_money_people_and_faults_hold_on_postgresql(suites: list[str]) -> None:
     _passes_on_postgresql(suites)
 
