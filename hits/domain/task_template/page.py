@@ -1,0 +1,209 @@
+"""A page as a tree of elements with their lines: enough to look for what a worker would stumble over.
+
+No browser: an element that the page's own script makes is not seen.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from html.parser import HTMLParser
+
+_VOID = re.compile(r"area|base|br|col|embed|hr|img|input|link|meta|param|source|track|wbr")
+# What ends where another of its kind begins, as HTML allows one to leave the end out.
+_ENDS_ITSELF = {
+    "li": {"li"},
+    "p": {"p"},
+    "option": {"option"},
+    "tr": {"tr", "td", "th"},
+    "td": {"td", "th"},
+    "th": {"td", "th"},
+}
+_FIELDS = frozenset({"input", "select", "textarea"})
+_NOT_ANSWERS = frozenset({"submit", "button", "reset", "image"})
+_HIDING_STYLE = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.I)
+DEEPEST = 100  # elements within elements; a page that goes deeper is read as if it stayed there
+_BRACE = re.compile(r"[{}]")
+_SIMPLE = re.compile(r"[.#][\w-]+")
+
+
+@dataclass(slots=True, eq=False)
+class Element:
+    """One element. Attribute names are lower case, and an attribute without a value has an empty one."""
+
+    tag: str
+    attributes: dict[str, str]
+    line: int
+    parent: "Element | None" = None
+    depth: int = 0
+    children: list["Element"] = field(default_factory=list)
+    text: str = ""
+
+    def get(self, name: str) -> str:
+        """Return an attribute's value, trimmed; an empty one where there is none."""
+        return self.attributes.get(name, "").strip()
+
+    def has(self, name: str) -> bool:
+        """Tell whether the attribute is there, with a value or without."""
+        return name in self.attributes
+
+    @property
+    def classes(self) -> set[str]:
+        """The element's classes."""
+        return set(self.get("class").split())
+
+    def ancestors(self) -> Iterator["Element"]:
+        """Yield what it stands in, from the inside out."""
+        at = self.parent
+        while at is not None:
+            yield at
+            at = at.parent
+
+    def inside(self) -> Iterator["Element"]:
+        """Yield every element below it, in the order of the page."""
+        waiting = self.children[::-1]
+        while waiting:
+            element = waiting.pop()
+            yield element
+            waiting += element.children[::-1]
+
+    def words(self) -> str:
+        """Return all text in it, the element's own first."""
+        return " ".join(" ".join([self.text, *(element.text for element in self.inside())]).split())
+
+
+@dataclass(slots=True)
+class Page:
+    """A parsed page: its elements in order, and the lines of forms in forms and of forms without an end."""
+
+    elements: list[Element]
+    nested_forms: list[int]
+    open_forms: list[int]
+
+    def named(self, *tags: str) -> list[Element]:
+        """Return the elements with one of these tags."""
+        return [element for element in self.elements if element.tag in tags]
+
+    @property
+    def fields(self) -> list[Element]:
+        """What a worker can fill in or a script can: inputs, selections, text areas; no buttons."""
+        return [
+            element
+            for element in self.named(*_FIELDS)
+            if not (element.tag == "input" and element.get("type").lower() in _NOT_ANSWERS)
+        ]
+
+    @property
+    def styles(self) -> str:
+        """The text of all style elements."""
+        return "\n".join(element.text for element in self.named("style"))
+
+
+class _Builder(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self.at = Element("", {}, 0)
+        self.elements: list[Element] = []
+        self.nested_forms: list[int] = []
+        self.forms: list[int] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        line = self.getpos()[0]
+        if tag == "form":
+            if self.forms:
+                self.nested_forms.append(line)
+            self.forms.append(line)
+        if self.at.tag in _ENDS_ITSELF.get(tag, ()) and self.at.parent is not None:
+            self.at = self.at.parent
+        attributes: dict[str, str] = {}
+        for name, value in attrs:
+            attributes.setdefault(name, value or "")
+        element = Element(tag, attributes, line, self.at, self.at.depth + 1)
+        self.at.children.append(element)
+        self.elements.append(element)
+        if not _VOID.fullmatch(tag) and element.depth < DEEPEST:
+            self.at = element
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.handle_starttag(tag, attrs)
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag == "form" and self.forms:
+            self.forms.pop()
+        for element in [self.at, *self.at.ancestors()]:
+            if element.tag == tag and element.parent is not None:
+                self.at = element.parent
+                return
+
+    def handle_data(self, data: str) -> None:
+        self.at.text += data
+
+
+def parse_page(html: str) -> Page:
+    """Return the page's elements. Whatever a browser would show is accepted; nothing is refused."""
+    builder = _Builder()
+    builder.feed(html)
+    builder.close()
+    return Page(builder.elements, builder.nested_forms, builder.forms)
+
+
+def hidden_by(element: Element, rules: set[str]) -> Element | None:
+    """Return the element that hides this one, itself or something around it; ``None`` where it can be seen.
+
+    Looked at are the ``hidden`` attribute, an inline style, a closed ``details``, Bootstrap's collapsed parts, and
+    ``rules``: classes and ids that the page's style sheet hides.
+    """
+    for at in [element, *element.ancestors()]:
+        if _hides(at, rules, element):
+            return at
+    return None
+
+
+def hiding_selectors(styles: str) -> set[str]:
+    """Return the classes and ids (``.more``, ``#extra``) that a style sheet hides on every screen."""
+    found: set[str] = set()
+    for rule in rules_in(styles):
+        if not rule.media and rule.hides:
+            found |= {part for part in rule.selectors if _SIMPLE.fullmatch(part)}
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One rule of a style sheet; ``media`` is the condition around it, such as ``@media (max-width: 30em)``."""
+
+    media: str
+    selectors: tuple[str, ...]
+    body: str
+
+    @property
+    def hides(self) -> bool:
+        """Tell whether what it is about cannot be seen."""
+        return _HIDING_STYLE.search(self.body) is not None
+
+
+def rules_in(styles: str) -> Iterator[Rule]:
+    """Yield the rules of a style sheet, read once from front to back."""
+    around: list[str] = []
+    start = 0
+    for match in _BRACE.finditer(styles):
+        text = styles[start : match.start()]
+        start = match.end()
+        if match[0] == "{":
+            around.append(text.strip())
+        elif around:
+            selectors = around.pop()
+            if not selectors.startswith("@"):
+                parts = tuple(part.strip() for part in selectors.split(","))
+                yield Rule(around[-1] if around else "", parts, text)
+
+
+def _hides(at: Element, rules: set[str], field_: Element) -> bool:
+    if at.has("hidden") or _HIDING_STYLE.search(at.get("style")):
+        return True
+    classes = at.classes
+    if "d-none" in classes or ("collapse" in classes and not classes & {"show", "in"}):
+        return True
+    if f"#{at.get('id')}" in rules or any(f".{name}" in rules for name in classes):
+        return True
+    summary = any(around.tag == "summary" for around in field_.ancestors())
+    return at.tag == "details" and at is not field_ and not at.has("open") and not summary

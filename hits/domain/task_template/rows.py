@@ -1,0 +1,107 @@
+"""The CSV that goes with a page: a line of column names, and a line for each task."""
+
+import csv
+import io
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+MAX_ROWS = 10_000
+MAX_COLUMNS = 200
+MAX_COLUMN_NAME = 128
+MAX_CELL = 65_536
+
+
+class RowsError(ValueError):
+    """A CSV that cannot be used; the message names line and column, and how to mend it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Columns and rows; ``lines`` says where each row begins in the file."""
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    lines: tuple[int, ...]
+
+    def values(self, index: int) -> dict[str, str]:
+        """Return a row by column."""
+        return dict(zip(self.columns, self.rows[index], strict=True))
+
+
+def parse_rows(data: bytes | str, *, most_rows: int = MAX_ROWS, most_columns: int = MAX_COLUMNS) -> Table:
+    """Read a CSV as spreadsheets write it: UTF-8, with a byte order mark or without, commas, quoted cells.
+
+    Raises:
+        RowsError: not UTF-8, not CSV, a bad heading, a row with too few or too many cells, too many rows, none.
+    """
+    lines = _lines(_text(data))
+    first = next(lines, None)
+    if first is None:
+        raise RowsError("the CSV is empty: write a line of column names and a line for each task")
+    columns = _columns(*first, most_columns)
+    rows: list[tuple[str, ...]] = []
+    places: list[int] = []
+    for line, cells in lines:
+        if len(rows) == most_rows:
+            raise RowsError(f"line {line}: over {most_rows:,} rows; split them into several batches")
+        rows.append(_row(line, cells, columns))
+        places.append(line)
+    if not rows:
+        raise RowsError("the CSV has column names and no rows: write a line for each task")
+    return Table(columns, tuple(rows), tuple(places))
+
+
+def _text(data: bytes | str) -> str:
+    if isinstance(data, str):
+        text = data.removeprefix("\ufeff")
+    else:
+        try:
+            text = data.decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            line = data.count(b"\n", 0, error.start) + 1
+            raise RowsError(f"line {line}: not UTF-8; save the file as “CSV UTF-8” and try again") from None
+    if "\x00" in text:
+        line = text.count("\n", 0, text.index("\x00")) + 1
+        raise RowsError(f"line {line}: holds a NUL character; remove it")
+    return text.replace("\r\n", "\n")  # a form sends a cell's line ends so, whatever the file had
+
+
+def _lines(text: str) -> Iterator[tuple[int, list[str]]]:
+    """Yield each row that is not empty with the line on which it begins."""
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    begins = 1
+    try:
+        for cells in reader:
+            if any(cell.strip() for cell in cells):
+                yield begins, cells
+            begins = reader.line_num + 1
+    except csv.Error as error:
+        raise RowsError(f"line {begins}: {error}; look for a quotation mark too many or too few") from None
+
+
+def _columns(line: int, cells: list[str], most: int) -> tuple[str, ...]:
+    names = [cell.strip() for cell in cells]
+    if len(names) > most:
+        raise RowsError(f"line {line}: {len(names)} columns; use at most {most:,}")
+    for number, name in enumerate(names, start=1):
+        if not name:
+            raise RowsError(f"line {line}, column {number}: has no name; name it or remove it")
+        if len(name) > MAX_COLUMN_NAME:
+            raise RowsError(f"line {line}, column {number}: its name is over {MAX_COLUMN_NAME} characters")
+        if names.index(name) != number - 1:
+            raise RowsError(f"line {line}, column {number}: {name} stands twice; give each its own name")
+    if len(names) == 1 and ";" in names[0]:
+        raise RowsError(f"line {line}: separated by semicolons; save it with commas between the cells")
+    return tuple(names)
+
+
+def _row(line: int, cells: list[str], columns: tuple[str, ...]) -> tuple[str, ...]:
+    if len(cells) != len(columns):
+        raise RowsError(
+            f"line {line}: has {len(cells)} cell{'s' * (len(cells) != 1)} and the first line names {len(columns)} "
+            f"columns; put cells with commas into quotation marks"
+        )
+    for name, cell in zip(columns, cells, strict=True):
+        if len(cell) > MAX_CELL:
+            raise RowsError(f"line {line}, column {name}: over {MAX_CELL:,} characters; shorten it")
+    return tuple(cells)

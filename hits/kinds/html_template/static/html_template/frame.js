@@ -1,0 +1,160 @@
+/**
+ * Stands in front of an old page, before any script of its own: what the page sends to the marketplace goes to the
+ * page around it instead. A plain script, since it has to run first, in a document without an origin.
+ */
+(() => {
+  'use strict';
+  const query = new URLSearchParams(location.search);
+  const assignmentId = query.get('assignmentId') ?? '';
+  const preview = assignmentId === '' || assignmentId === 'ASSIGNMENT_ID_NOT_AVAILABLE';
+  const submitWord = document.currentScript.dataset.submit;
+  const RESERVED = new Set(['assignmentid', 'hitid', 'workerid', 'turksubmitto']);
+  const OWN_FORM = 'form-around-the-page';
+  const MOST_HEIGHTS = 60; // a page as high as its window would grow for ever
+  let restoring = false;
+
+  // The page around has our own origin, so nobody else who frames this hears anything.
+  const tell = (message) => window.parent.postMessage({ from: 'old-page', ...message }, location.origin);
+
+  /* -- what old scripts expect, and a frame without rights has not */
+  const kept = () => {
+    const items = new Map();
+    return {
+      getItem: (key) => items.get(String(key)) ?? null,
+      setItem: (key, value) => { items.set(String(key), String(value)); },
+      removeItem: (key) => { items.delete(String(key)); },
+      clear: () => items.clear(),
+      key: (index) => [...items.keys()][index] ?? null,
+      get length() { return items.size; },
+    };
+  };
+  for (const name of ['localStorage', 'sessionStorage']) Object.defineProperty(window, name, { value: kept(), configurable: true });
+  Object.defineProperty(document, 'cookie', { get: () => '', set: () => {}, configurable: true });
+  window.alert = (text = '') => tell({ type: 'say', text: String(text) });
+  window.confirm = () => true;
+  window.prompt = (text, given = '') => given;
+  window.turkGetParam = (name, otherwise = '') => query.get(name) ?? otherwise;
+  window.turkSetAssignmentID = () => fillIn();
+
+  /* -- the answer */
+  const isText = ([, value]) => typeof value === 'string';
+  const isAnswer = ([name]) => name !== '' && !RESERVED.has(name.toLowerCase());
+
+  // Amazon put one form around a page that had none; fields may come later, from the page's own script.
+  function gather() {
+    const form = document.getElementById(OWN_FORM);
+    if (!form) return;
+    for (const part of document.querySelectorAll('input, select, textarea, button')) if (part.form === null) part.setAttribute('form', OWN_FORM);
+  }
+
+  function fieldsOf(forms, pressed = null) {
+    gather();
+    const rows = forms.flatMap((form) => [...new FormData(form)]);
+    if (pressed?.name) rows.push([pressed.name, pressed.value]);
+    return rows.filter(isText).filter(isAnswer);
+  }
+
+  const send = (form, pressed) => tell(preview ? { type: 'submit' } : { type: 'submit', fields: fieldsOf(form ? [form] : [], pressed) });
+
+  // Last of all listeners, so that the page's own checks have had their say.
+  window.addEventListener('submit', (e) => {
+    if (e.defaultPrevented) return;
+    e.preventDefault();
+    send(e.target, e.submitter);
+  });
+  // A page that stops the event on its way would send its form nowhere.
+  window.addEventListener('submit', (e) => { e.stopPropagation = () => {}; }, true);
+  HTMLFormElement.prototype.submit = function submit() { send(this, null); };
+
+  /* -- what has been filled in so far, for the draft */
+  let due = null;
+  const changed = () => {
+    if (restoring || preview) return;
+    clearTimeout(due);
+    due = setTimeout(() => tell({ type: 'fields', fields: fieldsOf([...document.forms]) }), 250);
+  };
+  for (const type of ['input', 'change']) document.addEventListener(type, changed, true);
+
+  function restore(rows) {
+    const values = new Map();
+    for (const [name, value] of rows) values.set(name, [...(values.get(name) ?? []), value]);
+    const used = new Map();
+    restoring = true;
+    for (const field of document.querySelectorAll('input[name], select[name], textarea[name]')) {
+      if (put(field, values.get(field.name) ?? null, used)) {
+        for (const type of ['input', 'change']) field.dispatchEvent(new Event(type, { bubbles: true }));
+      }
+    }
+    restoring = false;
+  }
+
+  function put(field, values, used) {
+    if (field.type === 'radio' || field.type === 'checkbox') {
+      const before = field.checked;
+      field.checked = values?.includes(field.value) ?? false;
+      return field.checked !== before;
+    }
+    if (values === null || ['file', 'submit', 'button', 'reset', 'image'].includes(field.type) || RESERVED.has(field.name.toLowerCase())) return false;
+    if (field.tagName === 'SELECT') {
+      for (const option of field.options) option.selected = values.includes(option.value);
+      return true;
+    }
+    const index = used.get(field.name) ?? 0;
+    used.set(field.name, index + 1);
+    if (values[index] === undefined || field.value === values[index]) return false;
+    field.value = values[index];
+    return true;
+  }
+
+  window.addEventListener('message', (e) => {
+    if (e.source === window.parent && e.data?.from === 'task' && e.data.type === 'restore') restore(e.data.fields);
+  });
+
+  /* -- the page itself */
+  function fillIn() {
+    for (const field of document.querySelectorAll('input[name=assignmentId]')) field.value ||= assignmentId;
+  }
+
+  const BUTTONS = 'button:not([type]), button[type=submit], input[type=submit], input[type=image]';
+  function addForm() {
+    if (customElements.get('crowd-form')) return; // Amazon's elements were loaded, and bring form and button along
+    let [form] = document.forms;
+    if (!form) {
+      form = document.body.appendChild(Object.assign(document.createElement('form'), { id: OWN_FORM }));
+      gather();
+      for (const button of document.querySelectorAll('crowd-button[form-action=submit]')) button.addEventListener('click', () => form.requestSubmit());
+    }
+    if (document.querySelector(`${BUTTONS}, crowd-button[form-action=submit]`)) return;
+    // Amazon's editor did not show its own button either; pages were made without one.
+    form.append(Object.assign(document.createElement('button'), { type: 'submit', textContent: submitWord, style: 'margin: 1em 0; padding: .5em 1.5em; font-size: 1rem' }));
+  }
+
+  let heights = 0;
+  let height = 0;
+  function measure() {
+    const now = Math.max(document.body.scrollHeight, Math.ceil(document.body.getBoundingClientRect().bottom + window.scrollY)) + 16;
+    if (Math.abs(now - height) < 8 || heights >= MOST_HEIGHTS) return;
+    heights += 1;
+    height = now;
+    tell({ type: 'height', height });
+  }
+
+  document.addEventListener('DOMContentLoaded', () => {
+    fillIn();
+    addForm();
+    // After what the page itself does at this moment.
+    setTimeout(() => {
+      tell({ type: 'ready' });
+      measure();
+      new ResizeObserver(measure).observe(document.body);
+    });
+  });
+
+  let last = 0;
+  const active = () => {
+    if (Date.now() - last < 1000) return;
+    last = Date.now();
+    tell({ type: 'active' });
+  };
+  for (const type of ['pointerdown', 'pointermove', 'keydown', 'wheel', 'focusin']) document.addEventListener(type, active, { passive: true, capture: true });
+})();

@@ -1,0 +1,63 @@
+"""The rules of html_template: a page of the project's own, whose fields are the answer."""
+
+from typing import Any
+
+import pytest
+
+from hits.domain.states import Purpose
+from hits.kind import InvalidAnswer, InvalidUnit
+from hits.kinds.html_template.kind import KIND
+
+UNIT = {"template": 3, "values": {"city": "Porto"}}
+
+
+def test_terms() -> None:
+    assert KIND.purpose is Purpose.COLLECTING
+    assert (KIND.bonus_cents, KIND.max_bonus_items) == (0, 0)
+    assert KIND.image_ids(UNIT) == []
+    assert KIND.observations(UNIT, {"fields": []}) == []
+
+
+def test_a_unit_names_its_page_and_the_text_of_each_column() -> None:
+    assert KIND.parse_unit(UNIT) == UNIT
+    for raw, field in [
+        ({"template": 0, "values": {}}, "template"),
+        ({"template": 1, "values": {"a": 2}}, "values.a"),
+        ({"template": 1, "values": {"": "x"}}, "values."),
+        ({"template": 1, "values": {f"c{n}": "" for n in range(201)}}, "values"),
+    ]:
+        with pytest.raises(InvalidUnit) as caught:
+            KIND.parse_unit(raw)
+        assert caught.value.errors[0].field.startswith(field)
+
+
+def test_the_page_s_script_learns_nothing_of_the_row() -> None:
+    assert KIND.page_unit(UNIT, {}, "seed") == {}
+
+
+def test_fields_stay_in_order_and_names_may_stand_twice() -> None:
+    fields = [["why", "because\n"], ["has", "tram"], ["has", "harbour"], ["empty", ""]]
+    assert KIND.parse_answer(UNIT, {}, {"fields": fields}) == {"fields": fields}
+    assert KIND.parse_answer(UNIT, {}, {"fields": []}) == {"fields": []}
+
+
+def test_what_the_marketplace_says_itself_is_no_part_of_an_answer() -> None:
+    fields = [["assignmentId", "A1"], ["WorkerId", "W"], ["why", "x"], ["hitId", ""], ["turkSubmitTo", ""]]
+    assert KIND.parse_answer(UNIT, {}, {"fields": fields}) == {"fields": [["why", "x"]]}
+
+
+@pytest.mark.parametrize(
+    ("fields", "field"),
+    [
+        ([["a"]], "fields[0]"),
+        ([["a", "b", "c"]], "fields[0]"),
+        ([["a", "b"], [" ", "x"]], "fields[1]"),
+        ([["n" * 201, "x"]], "fields[0]"),
+        ([["a", 1]], "fields[0][1]"),
+        ([["a", "b"]] * 501, "fields"),
+    ],
+)
+def test_fields_that_are_none_are_named(fields: Any, field: str) -> None:
+    with pytest.raises(InvalidAnswer) as caught:
+        KIND.parse_answer(UNIT, {}, {"fields": fields})
+    assert caught.value.errors[0].field == field

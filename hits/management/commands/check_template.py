@@ -1,0 +1,47 @@
+"""``manage.py check_template FILE [CSV] [--host cdn.example.org] [--json]``."""
+
+from argparse import ArgumentParser
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import CommandError
+
+from hits.domain.task_template.check import check_template
+from hits.management.base import DeerstalkerCommand, emit_json
+from hits.management.task_files import page_in, table_in
+
+
+class Command(DeerstalkerCommand):
+    """Check an old page before workers meet it; the exit status is 1 when something has to be mended."""
+
+    help = "Check an HTML page with ${variables}, and how the rows of a CSV fit it."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Declare the flags."""
+        super().add_arguments(parser)
+        parser.add_argument("file", type=Path)
+        parser.add_argument("csv", type=Path, nargs="?")
+        parser.add_argument(
+            "--host", action="append", default=[], help="a host that the launch will allow; repeatable"
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Print the findings."""
+        table = table_in(options["csv"]) if options["csv"] else None
+        report = check_template(page_in(options["file"]), table, allowed=options["host"])
+        if options["json"]:
+            result = {
+                "to_mend": report.to_mend,
+                "advice": len(report.findings) - report.to_mend,
+                "rows": len(table.rows) if table else None,
+                "variables": [variable.name for variable in report.variables],
+                "hosts": list(report.hosts),
+                "findings": [asdict(finding) for finding in report.findings],
+            }
+            emit_json(self, result)
+        else:
+            for row in report.findings:
+                self.stdout.write(f"line {row.line}: {row.severity.value}: {row.what}. {row.mend}.")
+        if report.to_mend:
+            raise CommandError(f"{report.to_mend} to mend", returncode=1)

@@ -1,0 +1,49 @@
+"""``manage.py download_results BATCH --out FILE [--plain]``."""
+
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from hits.domain.results import csv_lines
+from hits.management.base import DeerstalkerCommand, bad_input, emit_json
+from hits.management.rows import batch_numbered
+from hits.selectors.results import count_of, results_of
+from hits.services import audit
+
+
+class Command(DeerstalkerCommand):
+    """Write a batch's confirmed submissions to a CSV in Mechanical Turk's columns."""
+
+    help = "Write a batch's results to a CSV with Mechanical Turk's columns."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Declare the flags."""
+        super().add_arguments(parser)
+        parser.add_argument("batch", type=int)
+        parser.add_argument("--out", type=Path, required=True, help="the file to write; it must not exist")
+        parser.add_argument(
+            "--plain",
+            action="store_true",
+            help="leave cells that begin with = + - @ as they are, for scripts that read them",
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Write the file, then move it to its name, so that nobody reads half of it."""
+        batch, out = batch_numbered(options["batch"]), options["out"]
+        if out.exists():
+            raise bad_input(f"--out {out}: it exists already; name another file")
+        part = out.with_name(f"{out.name}.part")
+        rows = count_of(batch)
+        try:
+            with part.open("w", encoding="utf-8", newline="") as file:
+                file.writelines(csv_lines(results_of(batch), guard=not options["plain"]))
+            part.replace(out)
+        except OSError as error:
+            raise bad_input(f"--out {out}: it cannot be written: {error.strerror}") from error
+        audit.record(
+            project=batch.project, actor=None, action="results.download", subject=batch.pk, rows=rows
+        )
+        if options["json"]:
+            emit_json(self, {"batch": batch.pk, "rows": rows, "file": str(out)})
+        else:
+            self.stdout.write(f"{rows} rows in {out}")
