@@ -8,7 +8,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .SILENT:
-.PHONY: help setup demo test test-python test-js test-long lint bench lock messages screenshots clean node
+.PHONY: help setup demo test test-python test-js test-long lint bench lock messages screenshots conformance clean node
 
 PY := .venv/bin/python
 
@@ -23,6 +23,7 @@ help:
 	echo 'make lock        write requirements/*.txt anew from the .in files'
 	echo 'make messages    bring the translations in line with the sources (needs GNU gettext)'
 	echo 'make screenshots docs/screenshots anew, from a played demo'
+	echo 'make conformance docs/conformance.md anew, from the tests'
 	echo 'make clean       remove .venv and caches (never the data under var/)'
 
 setup:
@@ -92,6 +93,10 @@ screenshots:
 	folder=$$(mktemp -d); trap 'rm -rf "$$folder"' EXIT; \
 	DJANGO_SETTINGS_MODULE=annotation_site.settings DEERSTALKER_VAR="$$folder" PORT=$${PORT:-8765} \
 	    $(PY) -m scripts.screenshots
+
+conformance:
+	scripts/setup.sh dev
+	$(PY) -m scripts.conformance
 
 clean:
 	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

@@ -5,6 +5,8 @@ import re
 
 # The address of a worker's attempt: whoever knows it can hand in that worker's task.
 _ATTEMPT = re.compile(r"/a/[^/\s]+")
+# Where a marketplace tells us what happened: whoever knows it can make us look for nothing.
+_NOTIFICATIONS = re.compile(r"/notifications/[^/\s]+")
 
 
 class SecretFilter(logging.Filter):
@@ -13,7 +15,7 @@ class SecretFilter(logging.Filter):
     def filter(self, record: logging.LogRecord) -> bool:
         """Let the record through, without the secret."""
         message = record.getMessage()
-        cleaned = _ATTEMPT.sub("/a/…", message)
+        cleaned = _NOTIFICATIONS.sub("/notifications/…", _ATTEMPT.sub("/a/…", message))
         if cleaned != message:
             record.msg, record.args = cleaned, ()
         return True

@@ -239,8 +239,11 @@ MTURK_ENDPOINT = env_str("MTURK_ENDPOINT", "local")
 MTURK_LIVE = env_bool("MTURK_LIVE", False)
 MTURK_INPROCESS_TRANSPORT = "hits.marketplace.transport.attach"
 MTURK_KEYS_SECRET = env_secret("MTURK_KEYS_SECRET", fallback_file=VAR_DIR / "secrets" / "mturk-keys")
+PUBLISH_PER_SECOND = env_int("PUBLISH_PER_SECOND", 0, minimum=0)  # 0: no limit here, 3 on Amazon's
 MTURK_PLATFORM_ACCESS_KEY_ID = env_str("MTURK_PLATFORM_ACCESS_KEY_ID", "AKDEERSTALKERPLATFORM")
 MARKETPLACE_FEE_SCHEDULE = env_str("MARKETPLACE_FEE_SCHEDULE", "local")
+# Hosts (host or host:port) that requesters' notifications may be sent to, besides this site itself.
+MARKETPLACE_NOTIFICATION_HOSTS = [urlsplit(PUBLIC_URL).netloc, *env_list("MARKETPLACE_NOTIFICATION_HOSTS")]
 # Where a HIT page may hand its answer over to, and who may frame it.
 HIT_SUBMIT_ORIGINS = env_list("HIT_SUBMIT_ORIGINS") or [
     PUBLIC_URL,
@@ -278,6 +281,20 @@ CELERY_BEAT_SCHEDULE = {
     # What could not be started before the next one is due is dropped: a busy worker piles nothing up.
     "sweep-jobs": {"task": "hits.sweep_jobs", "schedule": 10.0, "options": {"expires": 9}},
     "sync-live-batches": {"task": "hits.sync_live_batches", "schedule": 20.0, "options": {"expires": 19}},
+    "reconcile-batches": {"task": "hits.reconcile_batches", "schedule": 300.0, "options": {"expires": 299}},
+    "sweep-marketplace": {"task": "marketplace.sweep_due", "schedule": 30.0, "options": {"expires": 29}},
+    "deliver-notifications": {
+        "task": "marketplace.deliver_notifications",
+        "schedule": 2.0,
+        "options": {"expires": 1.9},
+    },
+    "process-notifications": {
+        "task": "hits.process_notifications",
+        "schedule": 5.0,
+        "options": {"expires": 4},
+    },
+    "forget-sent-notifications": {"task": "marketplace.forget_notifications", "schedule": 3600.0},
+    "forget-notifications": {"task": "hits.forget_notifications", "schedule": 3600.0},
     "evaluate-rules": {"task": "validation.evaluate_rules", "schedule": 300.0, "options": {"expires": 299}},
     "note-applicants": {"task": "validation.note_applicants", "schedule": 20.0, "options": {"expires": 19}},
 }

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from hits.domain.states import Purpose
     from hits.kind import HitKind
 
 
@@ -35,6 +36,12 @@ def get(name: str) -> "HitKind":
     if name not in modules:
         raise LookupError(f"unknown HIT kind {name!r}; known: {', '.join(sorted(modules)) or 'none'}")
     return _load(modules[name])
+
+
+@cache
+def with_purpose(*purposes: "Purpose") -> tuple[str, ...]:
+    """Return the names of the kinds that are for one of ``purposes``, sorted."""
+    return tuple(name for name in names() if get(name).purpose in purposes)
 
 
 @cache

@@ -5,12 +5,25 @@ import logging
 from celery import shared_task
 from django.contrib.auth import get_user_model
 
-from hits.models import Batch
+from hits.models import Batch, TopUp
 from hits.mturk.boto import marketplace
 from hits.mturk.port import MarketplaceError
 from hits.selectors.batches import open_batches
-from hits.services import batches, collect, jobs, publish, qualifications, review
-from hits.services.errors import Refused
+from hits.services import (
+    batches,
+    collect,
+    compensation,
+    extend,
+    jobs,
+    notifications,
+    outbox,
+    publish,
+    qualifications,
+    reconcile,
+    review,
+    top_up,
+)
+from hits.services.errors import Conflict, Refused
 
 logger = logging.getLogger(__name__)
 
@@ -21,7 +34,10 @@ def publish_batch(job_id: int) -> None:
     with jobs.claimed(job_id) as progress:
         if progress is not None:
             batch = Batch.objects.get(pk=progress.job.args["batch"])
-            publish.publish_batch(batch=batch, marketplace=marketplace(), progress=progress)
+            try:
+                publish.publish_batch(batch=batch, marketplace=marketplace(), progress=progress)
+            except Conflict as busy:  # a command line was faster: it publishes, and there is nothing to mend
+                jobs.set_result(job=progress.job, note=str(busy))
 
 
 @shared_task(name="hits.sync_batch")
@@ -75,7 +91,7 @@ def settle_decisions(job_id: int) -> None:
 def sync_live_batches() -> None:
     """Copy assignments of open batches, and settle what an earlier process left behind."""
     port = marketplace()
-    review.settle_outstanding(marketplace=port)  # what people wait for comes first
+    outbox.settle_outstanding(marketplace=port)  # what people wait for comes first
     qualifications.settle_outstanding(marketplace=port)
     for batch in open_batches():
         if batch.environment == port.environment.name:
@@ -85,9 +101,69 @@ def sync_live_batches() -> None:
                 batches.finish_closing(batch=batch, marketplace=port)
             except (Refused, MarketplaceError) as error:
                 logger.warning("batch %s cannot be looked at: %s", batch.pk, error)
+    compensation.approve_handed_in(marketplace=port)
+
+
+@shared_task(name="hits.reconcile_batch")
+def reconcile_batch(job_id: int) -> None:
+    """Compare one batch with the marketplace now, because somebody asked for it."""
+    with jobs.claimed(job_id) as progress:
+        if progress is not None:
+            batch = Batch.objects.select_related("project").get(pk=progress.job.args["batch"])
+            found = reconcile.reconcile_batch(batch=batch, marketplace=marketplace(), progress=progress)
+            result = reconcile.summary(found)
+            jobs.set_result(job=progress.job, **result | {"findings": len(result["findings"])})
+
+
+@shared_task(name="hits.reconcile_batches")
+def reconcile_batches() -> None:
+    """Compare all open batches with the marketplace."""
+    reconcile.reconcile_open(marketplace=marketplace())
 
 
 @shared_task(name="hits.sweep_jobs")
 def sweep_jobs() -> None:
     """Wake what waits, and say that a worker is alive."""
     jobs.sweep()
+
+
+@shared_task(name="hits.process_notifications")
+def process_notifications() -> None:
+    """Look at what the marketplace told us."""
+    notifications.process_waiting(marketplace=marketplace())
+
+
+@shared_task(name="hits.forget_notifications")
+def forget_notifications() -> None:
+    """Delete what the marketplace told us long ago."""
+    notifications.forget_old()
+
+
+@shared_task(name="hits.settle_top_up")
+def settle_top_up(job_id: int) -> None:
+    """Pay a batch's top-up."""
+    with jobs.claimed(job_id) as progress:
+        if progress is not None:
+            row = TopUp.objects.select_related("batch").get(pk=progress.job.args["top_up"])
+            settled = top_up.settle_top_up(top_up=row, marketplace=marketplace(), progress=progress)
+            jobs.set_result(job=progress.job, paid=settled.done, refused=settled.refused)
+
+
+@shared_task(name="hits.extend_batch")
+def extend_batch(job_id: int) -> None:
+    """Carry out a batch's extension."""
+    with jobs.claimed(job_id) as progress:
+        if progress is not None:
+            batch = Batch.objects.select_related("project").get(pk=progress.job.args["batch"])
+            done = extend.carry_out(batch=batch, marketplace=marketplace(), progress=progress)
+            jobs.set_result(job=progress.job, calls_done=done)
+
+
+@shared_task(name="hits.settle_results")
+def settle_results(job_id: int) -> None:
+    """Carry the decisions of an uploaded results file to the marketplace."""
+    with jobs.claimed(job_id) as progress:
+        if progress is not None:
+            batch = Batch.objects.get(pk=progress.job.args["batch"])
+            settled = outbox.settle_outstanding(marketplace=marketplace(), batch=batch, progress=progress)
+            jobs.set_result(job=progress.job, done=settled.done, refused=settled.refused)

@@ -6,22 +6,48 @@ from django.urls import path
 from hits.api import hit_page as api
 from hits.api.hints import HintsView
 from hits.api.jobs import JobView
-from hits.views import batches, images, instructions, jobs, launch, projects, review
+from hits.views import (
+    batches,
+    extend,
+    images,
+    instructions,
+    jobs,
+    launch,
+    money,
+    pay,
+    projects,
+    reconcile,
+    review,
+    top_up,
+)
 from hits.views.hit_page import hit_page
+from hits.views.notifications import notification
+from hits.views.results import batch_results, results_file, results_upload
+from hits.views.template_frame import hit_document
+from hits.views.templates import project_templates, template_detail, template_document
 
 urlpatterns = [
     path("hit/<uuid:public_id>/", hit_page, name="hit-page"),
+    path("hit/<uuid:public_id>/document", hit_document, name="hit-document"),
     # The bearer token is these endpoints' own sign-in, so the session's is not asked for.
     path("hit/api/open", login_not_required(api.OpenView.as_view()), name="hit-api-open"),
     path("hit/api/draft", login_not_required(api.DraftView.as_view()), name="hit-api-draft"),
     path("hit/api/submission", login_not_required(api.SubmissionView.as_view()), name="hit-api-submission"),
     path("hit/api/hints", login_not_required(HintsView.as_view()), name="hit-api-hints"),
     path("hit/api/consent", login_not_required(api.ConsentView.as_view()), name="hit-api-consent"),
+    path("notifications/<str:key>", notification, name="notification"),
     # The console. Every one of these stands in the table of tests/hits/test_console_access.py.
     path("projects/", projects.project_list, name="projects"),
     path("new-project", projects.project_new, name="project-new"),
     path("projects/<slug:slug>/", batches.project_batches, name="project-batches"),
     path("projects/<slug:slug>/launch", launch.batch_new, name="batch-new"),
+    path("projects/<slug:slug>/templates/", project_templates, name="project-templates"),
+    path("projects/<slug:slug>/templates/<int:template_id>/", template_detail, name="template-detail"),
+    path(
+        "projects/<slug:slug>/templates/<int:template_id>/document",
+        template_document,
+        name="template-document",
+    ),
     path("projects/<slug:slug>/photos", images.project_images, name="project-images"),
     path("projects/<slug:slug>/instructions", instructions.project_instructions, name="project-instructions"),
     path(
@@ -40,6 +66,11 @@ urlpatterns = [
         name="instructions-version",
     ),
     path("projects/<slug:slug>/review", review.project_review, name="project-review"),
+    path("projects/<slug:slug>/pay", pay.project_pay, name="project-pay"),
+    path("projects/<slug:slug>/money", money.project_money, name="project-money"),
+    path("projects/<slug:slug>/ledger.csv", money.project_ledger_csv, name="project-ledger-csv"),
+    path("batches/<int:batch_id>/cap", money.batch_cap, name="batch-cap"),
+    path("projects/<slug:slug>/pay.csv", pay.project_pay_csv, name="project-pay-csv"),
     path("projects/<slug:slug>/people", projects.project_people, name="project-people"),
     path("projects/<slug:slug>/people/add", projects.member_add, name="member-add"),
     path("projects/<slug:slug>/people/<int:user_id>/role", projects.member_role, name="member-role"),
@@ -47,13 +78,33 @@ urlpatterns = [
     path("projects/<slug:slug>/history", projects.project_history, name="project-history"),
     path("batches/<int:batch_id>/", batches.batch_detail, name="batch-detail"),
     path("batches/<int:batch_id>/review", review.batch_review, name="batch-review"),
+    path("batches/<int:batch_id>/results", batch_results, name="batch-results"),
+    path("batches/<int:batch_id>/results.csv", results_file, name="results-file"),
+    path("batches/<int:batch_id>/results/upload", results_upload, name="results-upload"),
     path("batches/<int:batch_id>/check", batches.batch_sync, name="batch-sync"),
     path("batches/<int:batch_id>/publish", batches.batch_publish, name="batch-publish"),
+    path("batches/<int:batch_id>/extend", extend.batch_extend, name="batch-extend"),
+    path("batches/<int:batch_id>/extend-again", extend.batch_extend_again, name="batch-extend-again"),
     path("batches/<int:batch_id>/close", batches.batch_close, name="batch-close"),
     path("batches/<int:batch_id>/instructions", instructions.batch_instructions, name="batch-instructions"),
     path("batches/<int:batch_id>/approve-all", batches.batch_approve_all, name="batch-approve-all"),
+    path("batches/<int:batch_id>/top-up", top_up.batch_top_up, name="batch-top-up"),
+    path("batches/<int:batch_id>/reconcile", reconcile.batch_reconcile, name="batch-reconcile"),
+    path("batches/<int:batch_id>/reconcile/compare", reconcile.reconcile_compare, name="reconcile-compare"),
+    path("batches/<int:batch_id>/reconcile/task", reconcile.reconcile_hit, name="reconcile-hit"),
+    path(
+        "batches/<int:batch_id>/reconcile/shown/<int:assignment_id>",
+        reconcile.reconcile_assignment,
+        name="reconcile-assignment",
+    ),
+    path(
+        "batches/<int:batch_id>/reconcile/stored/<uuid:submission_id>",
+        reconcile.reconcile_submission,
+        name="reconcile-submission",
+    ),
     path("submissions/<int:assignment_id>/", review.assignment_detail, name="assignment-detail"),
     path("submissions/<int:assignment_id>/decide", review.decide, name="decide"),
+    path("submissions/<int:assignment_id>/override", review.override, name="override"),
     path("submissions/<int:assignment_id>/pay-again", review.pay_again, name="pay-again"),
     path("jobs/<int:job_id>/", jobs.job_detail, name="job-detail"),
     path("jobs/<int:job_id>/cancel", jobs.job_cancel, name="job-cancel"),

@@ -1,6 +1,7 @@
 """The researcher's steps of the rehearsal, each one service call."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from curation.services import (
 )
 from curation.versions.export_sherlock import Written, export_version
 from curation.versions.read import read_version
+from hits import registry
 from hits.domain.states import AssignmentStatus, Match
 from hits.models import Assignment, Batch, Image, Job
 from hits.mturk.boto import marketplace
@@ -25,7 +27,7 @@ from hits.selectors.images import usable
 from hits.selectors.observations import accepted
 from hits.services.batches import approve_waiting
 from hits.services.collect import sync_batch
-from hits.services.launch import PlannedUnit, Terms, launch_batch
+from hits.services.launch import PlannedUnit, Terms, estimate, launch_batch
 from validation.domain.outcome import PassRule
 from validation.services.judging import launch_review as launch_review_round
 from validation.services.rounds import (
@@ -56,13 +58,15 @@ def launch_observations(cast: Cast, *, leave: int = 0) -> tuple[Batch, Job]:
     images = usable(cast.project)
     chosen = images[: max(1, len(images) - leave)]
     units = [PlannedUnit(key=f"image-{image.pk}", payload={"image": image.pk}) for image in chosen]
+    terms = Terms(opinions=2)
+    cost = estimate(kind=registry.get("sherlock_observation"), terms=terms, units=len(units))
     return launch_batch(
         project=cast.project,
         kind_name="sherlock_observation",
         name=f"{cast.project.name}: observations",
         units=units,
         by=cast.researcher,
-        terms=Terms(opinions=2),
+        terms=replace(terms, confirmed_cents=cost.most_cents),  # play money, so nobody is asked to type it
     )
 
 

@@ -22,6 +22,7 @@ from hits.selectors.images import facts
 from hits.services import launch
 from hits.services.errors import Refused
 from hits.views.access import project_page
+from hits.views.costs import with_funds
 from validation.selectors.judging import COMPARISON
 from validation.views.judging import JudgingForm
 
@@ -152,7 +153,7 @@ def comparison_round(request: HttpRequest, project: Project, round_id: int) -> H
         elif request.POST.get("step") == "launch":
             return _launch(request, project, found, form)
         elif request.POST.get("step") != "change":
-            confirm = form.estimate()
+            confirm = form.estimate(project)
     page = Paginator(sets, SETS_PER_PAGE).get_page(request.GET.get("page"))
     context = {
         "project": project,
@@ -193,7 +194,7 @@ def _launch(
             by=request.user,  # type: ignore[arg-type]
             limit=form.cleaned_data["units"],
             name=form.cleaned_data["name"],
-            terms=form.terms,
+            terms=with_funds(form.terms),
             once=launch_key(request.POST),
         )
     except Refused as error:

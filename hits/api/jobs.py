@@ -9,6 +9,7 @@ from rest_framework.views import APIView
 
 from hits.domain.states import OPEN_JOB_STATES, Role
 from hits.models import Job
+from hits.selectors.jobs import speed_of
 from hits.selectors.roles import may
 
 
@@ -27,6 +28,7 @@ class JobView(APIView):
                 "state": job.state,
                 "done": job.done,
                 "total": job.total,
+                "speed": speed_of(job),
                 "over": job.state not in OPEN_JOB_STATES,
                 "cancel_requested": job.cancel_requested,
                 "error": job.error,

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from hits.domain.pay import Spread
+
 LEFT, RIGHT, TOP, BOTTOM = 30.0, 488.0, 14.0, 164.0
 LABEL_GAP = 15.0
 MAX_TICKS = 8
@@ -102,3 +104,123 @@ def _spread(ends: list[tuple[float, str, bool]]) -> list[Label]:
 
 def _n(value: float) -> str:
     return f"{value:.1f}"
+
+
+RANGE_LEFT, RANGE_RIGHT = 6.0, 234.0
+HISTOGRAM_BINS = 24
+WIDE = 584.0  # a histogram has no labels at its right end
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """One row of a range plot in a view of 240 × 20: quartiles as a line, the median as a dot."""
+
+    low: str
+    high: str
+    at: str
+    beyond: bool
+    summary: str
+
+
+@dataclass(frozen=True, slots=True)
+class RangePlot:
+    """Range plots of several rows on one axis from zero, which is drawn once above them."""
+
+    rows: Sequence[Range]
+    ticks: Sequence[Label]
+    target_x: str
+
+
+def range_plot(spreads: Sequence[Spread], *, target: int) -> RangePlot:
+    """Return the rows' places on a shared axis; what lies beyond four times the target is drawn at its end."""
+    highest = max([row.upper for row in spreads] + [target * 4 // 3, 1])
+    top = min(highest, target * 4) if target else highest
+
+    def x(cents: int) -> float:
+        return RANGE_LEFT + (RANGE_RIGHT - RANGE_LEFT) * min(cents, top) / top
+
+    rows = [
+        Range(
+            low=_n(x(row.lower)),
+            high=_n(x(row.upper)),
+            at=_n(x(row.median)),
+            beyond=row.upper > top,
+            summary=(
+                f"Half between ${row.lower / 100:.2f} and ${row.upper / 100:.2f} an hour, "
+                f"median ${row.median / 100:.2f}, target ${target / 100:.2f}"
+            ),
+        )
+        for row in spreads
+    ]
+    ticks = [
+        Label(_n(x(0)), "10", "0"),
+        Label(_n(x(target)), "10", f"target {target / 100:g}", strong=True),
+    ]
+    if RANGE_RIGHT - x(target) > 3 * LABEL_GAP:
+        ticks.append(Label(_n(RANGE_RIGHT), "10", f"{top // 100}"))
+    return RangePlot(rows, ticks, _n(x(target)))
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """One bar of a histogram, with whether it lies under the target."""
+
+    x: str
+    y: str
+    width: str
+    height: str
+    under: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Histogram:
+    """How many submissions paid how much an hour, in a view of 600 × 190."""
+
+    bars: Sequence[Bar]
+    grid: Sequence[Label]
+    ticks: Sequence[Label]
+    target_x: str
+    target: Label
+    summary: str
+
+
+def pay_histogram(rates: Sequence[int], *, target: int) -> Histogram | None:
+    """Return the histogram of hourly rates in cents; a bar ends at the target, so that none is on both sides."""
+    if not rates or target <= 0:
+        return None
+    width = -(-target // (HISTOGRAM_BINS // 3))  # eight bars up to the target, and so many again twice
+    counts = [0] * HISTOGRAM_BINS
+    for rate in rates:
+        # Counted from the target, so that the eighth bar's end is the target itself.
+        place = HISTOGRAM_BINS // 3 + (rate - target) // width
+        counts[max(0, min(HISTOGRAM_BINS - 1, place))] += 1
+    most = 4 * _step(max(counts))
+    step = (WIDE - LEFT) / HISTOGRAM_BINS
+    bars = [
+        Bar(
+            x=_n(LEFT + step * i + 1),
+            y=_n(BOTTOM - (BOTTOM - TOP) * count / most),
+            width=_n(step - 2),
+            height=_n((BOTTOM - TOP) * count / most),
+            under=i < HISTOGRAM_BINS // 3,
+        )
+        for i, count in enumerate(counts)
+        if count
+    ]
+    under = sum(rate < target for rate in rates)
+    words = ["$0", f"${target / 100:g}", f"${target / 50:g}", f"${target * 3 / 100:g}+"]
+    thirds = (WIDE - LEFT) / 3
+    target_x = LEFT + thirds
+    return Histogram(
+        bars=bars,
+        grid=[Label("22", _n(BOTTOM - (BOTTOM - TOP) * i / 4), str(most * i // 4)) for i in range(5)],
+        ticks=[Label(_n(LEFT + thirds * i), "184", text) for i, text in enumerate(words)],
+        target_x=_n(target_x),
+        target=Label(_n(target_x + 6), "24", f"Target ${target / 100:.2f}/h"),
+        summary=f"{under} of {len(rates)} submissions paid under ${target / 100:.2f} an hour.",
+    )
+
+
+def _step(count: int) -> int:
+    """Return a quarter of the count axis: the first round step that four of reach ``count``."""
+    return next((step for step in (1, *_STEPS, 1_000, 2_000, 5_000) if 4 * step >= count), -(-count // 4))

@@ -6,31 +6,48 @@ ends there as ``kill -9`` would end it, without any clean-up.
 """
 
 import os
+from collections import Counter
 
 POINTS = (
+    "publish.after_type_call",
+    "publish.after_look",
+    "publish.after_generation",
+    "publish.after_surplus",
     "publish.before_intent",
     "publish.after_intent",
     "publish.after_call",
     "publish.after_result",
+    "settle.before_intent",
     "settle.after_intent",
     "settle.after_call",
+    "settle.after_result",
+    "expire.after_plan",
+    "dispose.after_call",
+    "extend.after_plan",
     "qualify.after_intent",
     "qualify.after_call",
     "qualify.after_notice",
     "answer.after_decision",
     "submit.after_store",
     "marketplace.submit.after_commit",
+    "marketplace.deliver.after_claim",
+    "marketplace.deliver.after_send",
 )
 EXIT_STATUS = 137
+_reached: Counter[str] = Counter()
 
 
 def crash_point(name: str) -> None:
-    """End the process here if a test asked for it.
+    """End the process here if a test asked for it: at the first pass, or with ``name:7`` at the seventh.
 
     Raises:
         LookupError: the name is not listed, so that a renamed point cannot make a test pass for nothing.
     """
     if name not in POINTS:
         raise LookupError(f"unknown crash point {name!r}")
-    if os.environ.get("DEERSTALKER_CRASH_AT") == name:
+    wanted, _, number = os.environ.get("DEERSTALKER_CRASH_AT", "").partition(":")
+    if wanted != name:
+        return
+    _reached[name] += 1
+    if _reached[name] >= int(number or 1):
         os._exit(EXIT_STATUS)

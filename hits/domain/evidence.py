@@ -32,9 +32,23 @@ def answer_rows(unit: Mapping[str, Any], answer: Mapping[str, Any]) -> list[Row]
     for field, value in answer.items():
         if isinstance(value, list) and value and all(isinstance(item, Mapping) for item in value):
             rows += [_item_row(unit, item) for item in value]
+        elif _is_form(value):
+            rows += [Row(name, said or "–") for name, said in value]
         else:
             rows.append(Row(words(field), words(value)))
     return rows
+
+
+def _is_form(value: Any) -> bool:
+    """Tell whether a value is a form as it was sent: rows of a name and a text."""
+    return isinstance(value, list) and bool(value) and all(_is_field(row) for row in value)
+
+
+def _is_field(row: Any) -> bool:
+    match row:
+        case [str(), str()]:
+            return True
+    return False
 
 
 def _item_row(unit: Mapping[str, Any], item: Mapping[str, Any]) -> Row:

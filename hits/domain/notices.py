@@ -18,10 +18,12 @@ def notice_of(action: WorkerAction, pool: Pool | None, project: str, reason: str
     """Return what to tell about a decision, or None where the worker reads the reason anyway or none is needed.
 
     A block and what was taken away carry their reason to the marketplace. The soft block is a grant, which has
-    no field for one; its end and that of a block are good news that nothing else tells.
+    no field for one; its end and that of a block are good news that nothing else tells, and so is a compensation.
     """
     if action is WorkerAction.UNBLOCK:
         return Notice(f"You are no longer blocked from the tasks of {project}", reason)
+    if pool is Pool.COMPENSATION and action is WorkerAction.GRANT:
+        return Notice(f"A task of {project} pays you for work that did not get through", reason)
     if pool is not Pool.EXCLUDED:
         return None
     if action is WorkerAction.GRANT:

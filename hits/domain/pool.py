@@ -10,6 +10,7 @@ class Pool(StrEnum):
     QUALIFIED = "qualified"
     TRAINED = "trained"
     EXCLUDED = "excluded"  # the soft block: held by those who get no new work
+    COMPENSATION = "compensation"  # the value names the worker whom such a task is for
 
 
 DESCRIPTIONS = {
@@ -20,6 +21,7 @@ DESCRIPTIONS = {
         "Held by workers who get no new tasks of this project at present. Work in hand is still paid. "
         "When it is taken away, the tasks are open again."
     ),
+    Pool.COMPENSATION: "Held by a worker whose work did not get through. It opens the task that pays for it.",
 }
 
 

@@ -18,6 +18,9 @@ class Purpose(StrEnum):
     JUDGING = "judging"
     QUALIFYING = "qualifying"  # graded, and never part of a dataset
     TRAINING = "training"  # answered with feedback, and never part of a dataset
+    COMPENSATING = (
+        "compensating"  # pays one worker for work that did not get through, and never part of a dataset
+    )
 
 
 class BatchState(StrEnum):

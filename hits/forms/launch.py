@@ -6,12 +6,15 @@ from typing import Any
 from django import forms
 
 from hits.domain.countries import codes_from
-from hits.domain.money import parse_usd
+from hits.domain.money import parse_typed_usd
+from hits.domain.opinions import MOST_PER_HIT
 from hits.domain.pool import Pool
 from hits.domain.qualifications import MAX_LOCALES
-from hits.forms.parts import MoneyField, PageForm
+from hits.domain.states import UnitScope
+from hits.forms.parts import MoneyField, PageForm, SumField
 from hits.kind import HitKind
 from hits.models import Instructions
+from hits.mturk.environments import current
 from hits.selectors.access import WhoMay, holders_of, in_words, listed
 from hits.services.access import ASKED_FOR, PAPER_COUNTRIES, access_for
 from hits.services.launch import MAX_OPINIONS, MOST_EACH, Access, Terms
@@ -27,11 +30,16 @@ def launch_key(data: Mapping[str, Any]) -> str:
 def typed_cost(data: Mapping[str, Any]) -> int | None:
     """Return the cents that a person typed to confirm a launch on a live marketplace; ``None`` without."""
     try:
-        return parse_usd(str(data.get("typed_cost", "")).strip().removeprefix("$").replace(",", ""))
+        return parse_typed_usd(str(data.get("typed_cost", "")))
     except ValueError:
         return None
 
 
+# In the order in which the form offers them; what is enforced where: hits.domain.states.UnitScope.
+SCOPES = {
+    UnitScope.BATCH: "A worker gets each photo once in this batch",
+    UnitScope.PROJECT: "A worker gets each photo once in the project, whichever batch of this kind asks",
+}
 OWN_TEXT = "The task’s own text"
 
 
@@ -49,7 +57,10 @@ class LaunchForm(PageForm):
     reward = MoneyField(least=1, label="Reward", help_text="US dollars for each submission.")
     bonus = MoneyField(label="Bonus", help_text="US dollars for each further complete observation.")
     assignments = forms.IntegerField(
-        min_value=1, max_value=MAX_OPINIONS, label="Workers per photo", help_text="Different people each."
+        min_value=1,
+        max_value=MAX_OPINIONS,
+        label="Workers per photo",
+        help_text=f"Different people each. Above {MOST_PER_HIT} a photo comes as several tasks: 12 as 9 and 3.",
     )
     which = forms.ChoiceField(choices=[("all", "All"), ("first", "Only the first")], widget=forms.RadioSelect)
     first = forms.IntegerField(min_value=1, required=False, label="How many")
@@ -72,6 +83,22 @@ class LaunchForm(PageForm):
         required=False,
         label="Most per worker",
         help_text="Tasks that one worker may do here. Left empty, as many as there are.",
+    )
+    unit_scope = forms.ChoiceField(
+        required=False,
+        label="The same photo again",
+        choices=[(scope.value, words) for scope, words in SCOPES.items()],
+        widget=forms.RadioSelect,
+    )
+    budget_cap = SumField(
+        required=False,
+        label="Budget cap",
+        help_text="The most, in US dollars, that this batch may ever cost. Left empty, it has no cap of its own.",
+    )
+    masters_only = forms.BooleanField(
+        required=False,
+        label="Masters only",
+        help_text="Workers whom the marketplace itself calls Masters. Their rewards cost a higher fee.",
     )
     instructions = forms.ChoiceField(
         required=False, label="Instructions", help_text="They can be changed while the batch runs."
@@ -98,6 +125,8 @@ class LaunchForm(PageForm):
         told.choices = [*((key, version_title(row)) for key, row in self.versions.items()), ("", OWN_TEXT)]
         if not kind.max_bonus_items:
             del self.fields["bonus"]
+        if not current().fees.masters_bp:  # a marketplace that charges nothing for Masters hardly has any
+            del self.fields["masters_only"]
 
     def clean(self) -> dict[str, Any]:
         """Check the number of photos against what there is."""
@@ -163,4 +192,12 @@ class LaunchForm(PageForm):
             opinions=data["assignments"],
             confirmed_cents=typed_cost(self.data),
             access=self.access,
+            masters_only=data.get("masters_only", False),
+            budget_cap_cents=data["budget_cap"],
+            unit_scope=UnitScope(data["unit_scope"] or UnitScope.BATCH),
         )
+
+    @property
+    def scope_words(self) -> str:
+        """What was chosen about seeing a photo twice, in words."""
+        return SCOPES[self.terms.unit_scope]

@@ -8,6 +8,10 @@ from __future__ import annotations
 
 import http.client
 import json
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -17,7 +21,7 @@ from django.conf import settings
 
 from .models import Transport
 
-TIMEOUT_SECONDS = 5
+TIMEOUT_SECONDS = 5  # for a connection, and for the whole of request and answer
 MAX_DESTINATION = 500
 SQS_VERSION = "2012-11-05"
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
@@ -98,14 +102,28 @@ def post(parcel: Parcel) -> None:
     connection = kind(parts.hostname or "", _port(parts), timeout=TIMEOUT_SECONDS)
     target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
     try:
-        connection.request("POST", target, body=parcel.body, headers=parcel.headers)
-        status = connection.getresponse().status
+        connection.connect()
+        with _cut_off(connection):
+            connection.request("POST", target, body=parcel.body, headers=parcel.headers)
+            status = connection.getresponse().status
     except (OSError, http.client.HTTPException) as error:
         raise DeliveryError(f"{type(error).__name__}: {error}") from error
     finally:
         connection.close()
     if not http.client.OK <= status < http.client.MULTIPLE_CHOICES:
         raise DeliveryError(f"answered with HTTP status {status}")
+
+
+@contextmanager
+def _cut_off(connection: http.client.HTTPConnection) -> Iterator[None]:
+    """End the exchange when its time is over: the socket's own limit starts anew with each byte of a slow answer."""
+    timer = threading.Timer(TIMEOUT_SECONDS, connection.sock.shutdown, [socket.SHUT_RDWR])
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
 
 
 def _split(destination: str) -> SplitResult:

@@ -55,6 +55,7 @@ class Migration(migrations.Migration):
                 ('mismatch', models.PositiveIntegerField()),
                 ('cents_ours', models.BigIntegerField()),
                 ('cents_marketplace', models.BigIntegerField()),
+                ('findings', models.JSONField(default=list)),
                 ('compared_at', models.DateTimeField(auto_now_add=True)),
             ],
             options={

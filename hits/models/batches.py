@@ -81,7 +81,8 @@ class Batch(models.Model):
     @property
     def fees(self) -> FeeSchedule:
         """What the marketplace takes on top of this batch's rewards and bonuses."""
-        return fee_schedule(self.fee_schedule)
+        fees = fee_schedule(self.fee_schedule)
+        return fees.for_masters() if self.masters_only else fees
 
     def slot_cents(self, max_assignments: int) -> int:
         """Return what is held for one assignment of a HIT: the reward and its fee."""

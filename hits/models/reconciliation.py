@@ -23,6 +23,8 @@ class Reconciliation(AppendOnly):
     # Our ledger's held and spent cents of the batch beside what the marketplace shows; equal when all is well.
     cents_ours = models.BigIntegerField()
     cents_marketplace = models.BigIntegerField()
+    # HITs on which the two sides disagree: rows of {"what", "hit_id", "annotation", "hit" (our row's key or null)}.
+    findings = models.JSONField(default=list)
     compared_at = models.DateTimeField(auto_now_add=True)
 
     class Meta(AppendOnly.Meta):

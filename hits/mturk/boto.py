@@ -26,12 +26,12 @@ from hits.mturk.port import (
     Failure,
     HitTypeSpec,
     MarketplaceError,
-    QualificationRequirement,
     RemoteAssignment,
     RemoteBlock,
     RemoteBonus,
     RemoteHit,
 )
+from hits.mturk.rows import assignment_of, hit_of, requirement_row
 
 logger = logging.getLogger(__name__)
 
@@ -74,7 +74,7 @@ class BotoMarketplace:
             Reward=format_usd(spec.reward_cents),
             AssignmentDurationInSeconds=spec.duration_seconds,
             AutoApprovalDelayInSeconds=spec.auto_approval_seconds,
-            QualificationRequirements=[_requirement(row) for row in spec.requirements],
+            QualificationRequirements=[requirement_row(row) for row in spec.requirements],
         )
         return str(reply["HITTypeId"])
 
@@ -98,35 +98,46 @@ class BotoMarketplace:
             LifetimeInSeconds=lifetime_seconds,
             UniqueRequestToken=token,
         )
-        return _hit(reply["HIT"])
+        return hit_of(reply["HIT"])
 
     def get_hit(self, hit_id: str) -> RemoteHit:
         """Return one HIT."""
-        return _hit(self._call(self._client.get_hit, HITId=hit_id)["HIT"])
+        return hit_of(self._call(self._client.get_hit, HITId=hit_id)["HIT"])
 
     def list_hits(self) -> Iterator[RemoteHit]:
         """Yield all HITs, all pages."""
         for row in self._pages(self._client.list_hits, "HITs"):
-            yield _hit(row)
+            yield hit_of(row)
 
     def list_assignments(self, hit_id: str, statuses: Sequence[str] = ()) -> Iterator[RemoteAssignment]:
         """Yield a HIT's assignments, all pages."""
         extra = {"AssignmentStatuses": list(statuses)} if statuses else {}
         for row in self._pages(self._client.list_assignments_for_hit, "Assignments", HITId=hit_id, **extra):
-            yield RemoteAssignment(
-                assignment_id=row["AssignmentId"],
-                worker_id=row["WorkerId"],
-                hit_id=row["HITId"],
-                status=row["AssignmentStatus"],
-                accepted_at=_utc(row.get("AcceptTime")),
-                submitted_at=_utc_required(row["SubmitTime"]),
-                auto_approves_at=_utc(row.get("AutoApprovalTime")),
-                answer_xml=row.get("Answer", ""),
-            )
+            yield assignment_of(row)
 
-    def approve(self, assignment_id: str, feedback: str) -> None:
-        """Approve an assignment."""
-        extra = {"RequesterFeedback": feedback} if feedback else {}
+    def get_assignment(self, assignment_id: str) -> RemoteAssignment:
+        """Return one submitted assignment."""
+        reply = self._call(self._client.get_assignment, AssignmentId=assignment_id)
+        return assignment_of(reply["Assignment"])
+
+    def add_assignments(self, hit_id: str, *, more: int, token: str) -> None:
+        """Give a HIT more assignments."""
+        self._call(
+            self._client.create_additional_assignments_for_hit,
+            HITId=hit_id,
+            NumberOfAdditionalAssignments=more,
+            UniqueRequestToken=token,
+        )
+
+    def prolong(self, hit_id: str, expires_at: datetime) -> None:
+        """Offer a HIT until then."""
+        self._call(self._client.update_expiration_for_hit, HITId=hit_id, ExpireAt=expires_at)
+
+    def approve(self, assignment_id: str, feedback: str, *, override: bool = False) -> None:
+        """Approve an assignment, also a rejected one with ``override``."""
+        extra: dict[str, Any] = {"RequesterFeedback": feedback} if feedback else {}
+        if override:
+            extra["OverrideRejection"] = True
         self._call(self._client.approve_assignment, AssignmentId=assignment_id, **extra)
 
     def reject(self, assignment_id: str, feedback: str) -> None:
@@ -148,7 +159,14 @@ class BotoMarketplace:
 
     def list_bonuses(self, assignment_id: str) -> Iterator[RemoteBonus]:
         """Yield the bonuses paid for an assignment."""
-        for row in self._pages(self._client.list_bonus_payments, "BonusPayments", AssignmentId=assignment_id):
+        return self._bonuses(AssignmentId=assignment_id)
+
+    def list_bonuses_of_hit(self, hit_id: str) -> Iterator[RemoteBonus]:
+        """Yield the bonuses paid for all assignments of a HIT, all pages."""
+        return self._bonuses(HITId=hit_id)
+
+    def _bonuses(self, **about: str) -> Iterator[RemoteBonus]:
+        for row in self._pages(self._client.list_bonus_payments, "BonusPayments", **about):
             yield RemoteBonus(
                 worker_id=row["WorkerId"],
                 assignment_id=row["AssignmentId"],
@@ -257,6 +275,20 @@ class BotoMarketplace:
                 missed[str(row["WorkerId"])] = str(why)
         return missed
 
+    def set_notifications(self, hit_type_id: str, destination: str, events: Sequence[str]) -> None:
+        """Have events posted to an address, in SNS's envelope."""
+        self._call(
+            self._client.update_notification_settings,
+            HITTypeId=hit_type_id,
+            Notification={
+                "Destination": destination,
+                "Transport": "SNS",
+                "Version": "2014-08-15",
+                "EventTypes": list(events),
+            },
+            Active=True,
+        )
+
     def list_blocks(self) -> Iterator[RemoteBlock]:
         """Yield our blocks, all pages."""
         for row in self._pages(self._client.list_worker_blocks, "WorkerBlocks"):
@@ -335,37 +367,3 @@ def _translate(error: botocore.exceptions.ClientError) -> MarketplaceError:
     else:
         failure = Failure.REFUSED
     return MarketplaceError(failure, message, code=code)
-
-
-def _requirement(row: QualificationRequirement) -> dict[str, Any]:
-    wire: dict[str, Any] = {
-        "QualificationTypeId": row.type_id,
-        "Comparator": row.comparator.value,
-        "ActionsGuarded": row.guards.value,
-    }
-    if row.integer_values:
-        wire["IntegerValues"] = list(row.integer_values)
-    if row.locales:
-        wire["LocaleValues"] = [{"Country": code} for code in row.locales]
-    return wire
-
-
-def _hit(row: dict[str, Any]) -> RemoteHit:
-    return RemoteHit(
-        hit_id=row["HITId"],
-        annotation=row.get("RequesterAnnotation", ""),
-        status=row["HITStatus"],
-        max_assignments=row["MaxAssignments"],
-        pending=row["NumberOfAssignmentsPending"],
-        available=row["NumberOfAssignmentsAvailable"],
-        completed=row["NumberOfAssignmentsCompleted"],
-        expires_at=_utc_required(row["Expiration"]),
-    )
-
-
-def _utc(value: datetime | None) -> datetime | None:
-    return value.astimezone(UTC) if value else None
-
-
-def _utc_required(value: datetime) -> datetime:
-    return value.astimezone(UTC)

@@ -52,11 +52,11 @@ def fees_of(name: str) -> FeeSchedule:
     """Return the fee schedule of a launch on the environment that rows call ``name``.
 
     Raises:
-        ImproperlyConfigured: ``MARKETPLACE_FEE_SCHEDULE`` names none.
+        ImproperlyConfigured: ``MARKETPLACE_FEE_SCHEDULE`` names none, or spells out a bad one.
     """
     if name.startswith("aws-"):
         return AMAZON_FEES
     try:
         return fee_schedule(settings.MARKETPLACE_FEE_SCHEDULE)
-    except LookupError as error:
+    except (LookupError, ValueError) as error:
         raise ImproperlyConfigured(f"MARKETPLACE_FEE_SCHEDULE: {error}") from error

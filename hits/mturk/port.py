@@ -156,8 +156,20 @@ class Marketplace(Protocol):
         """Yield a HIT's submitted assignments, all pages."""
         ...
 
-    def approve(self, assignment_id: str, feedback: str) -> None:
-        """Approve and pay the reward."""
+    def get_assignment(self, assignment_id: str) -> RemoteAssignment:
+        """Return one submitted assignment."""
+        ...
+
+    def add_assignments(self, hit_id: str, *, more: int, token: str) -> None:
+        """Give a HIT more assignments. A repeated token raises ``ALREADY_EXISTS``."""
+        ...
+
+    def prolong(self, hit_id: str, expires_at: datetime) -> None:
+        """Offer a HIT until then, at least a minute longer than now. The same end twice may be ``ALREADY_EXISTS``."""
+        ...
+
+    def approve(self, assignment_id: str, feedback: str, *, override: bool = False) -> None:
+        """Approve and pay the reward; ``override`` also what was rejected, within 30 days of its submission."""
         ...
 
     def reject(self, assignment_id: str, feedback: str) -> None:
@@ -172,6 +184,10 @@ class Marketplace(Protocol):
 
     def list_bonuses(self, assignment_id: str) -> Iterator[RemoteBonus]:
         """Yield the bonuses paid for an assignment."""
+        ...
+
+    def list_bonuses_of_hit(self, hit_id: str) -> Iterator[RemoteBonus]:
+        """Yield the bonuses paid for all assignments of a HIT, all pages."""
         ...
 
     def expire(self, hit_id: str) -> None:
@@ -219,6 +235,10 @@ class Marketplace(Protocol):
 
         Repeating it tells them again: there is no token for it.
         """
+        ...
+
+    def set_notifications(self, hit_type_id: str, destination: str, events: Sequence[str]) -> None:
+        """Have the events of a HIT type's HITs posted to an address; replaces what was asked before."""
         ...
 
     def list_blocks(self) -> Iterator[RemoteBlock]:

@@ -1,10 +1,13 @@
-"""A batch's money as one table that adds up."""
+"""Money as tables that add up: of a batch, and of a project's batches together."""
 
+from collections import defaultdict
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import Count
+from django.db.models import Count, F, Q, Sum
 
+from hits.domain.states import CallState
+from hits.models import Extension, OutgoingCall
 from hits.payments.ledger import totals
 from hits.payments.models import Entry, LedgerEntry
 
@@ -23,6 +26,18 @@ class BatchMoney:
     held: int
     released: int
     entries: int
+    top_up: int = 0
+    top_ups: int = 0
+
+    @property
+    def earned_bonus(self) -> int:
+        """Bonuses without top-ups."""
+        return self.bonus - self.top_up
+
+    @property
+    def earned_bonuses(self) -> int:
+        """How many bonuses were no top-ups."""
+        return self.bonuses - self.top_ups
 
     @property
     def left(self) -> int:
@@ -30,14 +45,26 @@ class BatchMoney:
         return self.budget - self.spent - self.held
 
 
+@dataclass(frozen=True, slots=True)
+class BatchSums:
+    """A batch's line in its project's table, in cents."""
+
+    batch: Any
+    budget: int
+    spent: int
+    held: int
+
+
 def batch_money(batch: Any) -> BatchMoney:
-    """Return the sums of a batch's ledger entries beside its estimate."""
+    """Return the sums of a batch's ledger entries beside the most it can cost, with extensions and top-ups."""
     sums = totals(batch=batch)
     counts = dict(
         LedgerEntry.objects.filter(batch=batch).order_by().values_list("entry").annotate(Count("id"))
     )
+    top_ups = LedgerEntry.objects.filter(batch=batch, entry=Entry.BONUS, key__contains=":top-up:")
+    topped_up = top_ups.aggregate(cents=Sum("amount_cents", default=0), count=Count("id"))
     return BatchMoney(
-        budget=batch.estimate_cents,
+        budget=batch.estimate_cents + _added([batch]).get(batch.pk, 0),
         reward=sums.reward,
         rewards=counts.get(Entry.REWARD, 0),
         bonus=sums.bonus,
@@ -47,4 +74,54 @@ def batch_money(batch: Any) -> BatchMoney:
         held=sums.held,
         released=sums.release,
         entries=sum(counts.values()),
+        top_up=topped_up["cents"],
+        top_ups=topped_up["count"],
     )
+
+
+def project_sums(batches: list[Any]) -> list[BatchSums]:
+    """Return the sums of each batch, in their order; three queries whatever their number."""
+    rows = (
+        LedgerEntry.objects.filter(batch__in=batches)
+        .order_by()
+        .values("batch")
+        .annotate(
+            spent=Sum("amount_cents", filter=Q(entry__in=[Entry.REWARD, Entry.BONUS, Entry.FEE]), default=0),
+            hold=Sum("amount_cents", filter=Q(entry=Entry.HOLD), default=0),
+            unheld=Sum("amount_cents", filter=_from_hold(), default=0),
+        )
+    )
+    found = {row["batch"]: row for row in rows}
+    added = _added(batches)
+    nothing = {"spent": 0, "hold": 0, "unheld": 0}
+    return [
+        BatchSums(
+            batch=batch,
+            budget=batch.estimate_cents + added.get(batch.pk, 0),
+            spent=row["spent"],
+            held=row["hold"] - row["unheld"],
+        )
+        for batch in batches
+        for row in [found.get(batch.pk, nothing)]
+    ]
+
+
+def _from_hold() -> Q:
+    """Entries that take from what is held: a bonus and its fee are paid from the free balance."""
+    return Q(entry__in=[Entry.RELEASE, Entry.REWARD]) | Q(entry=Entry.FEE, key__startswith="fee:reward:")
+
+
+def _added(batches: list[Any]) -> dict[int, int]:
+    """Return what extensions and top-ups added to what batches can cost, by batch; two queries."""
+    sums: dict[int, int] = defaultdict(int)
+    extended = Extension.objects.filter(batch__in=batches).order_by().values_list("batch")
+    for pk, cents in extended.annotate(Sum("estimate_cents")):
+        sums[pk] += cents
+    # A refused top-up is not tried again, and costs nothing.
+    topped_up = OutgoingCall.objects.filter(batch__in=batches, top_up__isnull=False).exclude(
+        state=CallState.REFUSED
+    )
+    summed = topped_up.order_by().values_list("batch").annotate(more=Sum(F("amount_cents") + F("fee_cents")))
+    for pk, cents in summed:
+        sums[pk] += cents
+    return sums

@@ -21,20 +21,16 @@ from hits.domain.states import (
 from hits.models import Assignment, Attempt, AuditEvent, Batch, Decision, Heartbeat, Hit, Image, Job, Project
 
 SILENT_AFTER = timedelta(seconds=60)
+# Graded, answered by a trainer, or paid as soon as it comes in.
+_ANSWERED_ELSEWHERE = (Purpose.QUALIFYING, Purpose.TRAINING, Purpose.COMPENSATING)
 _WAITING = Q(status=AssignmentStatus.SUBMITTED, match=Match.MATCHED)
 
 
 def waiting_assignments() -> "QuerySet[Assignment]":
     """Return what a reviewer may decide now: confirmed, undecided, and not answered at a desk of its own."""
     return Assignment.objects.filter(_WAITING, decisions__isnull=True).exclude(
-        hit__unit__batch__kind__in=_kinds_with_a_desk()
+        hit__unit__batch__kind__in=registry.with_purpose(*_ANSWERED_ELSEWHERE)
     )
-
-
-def _kinds_with_a_desk() -> list[str]:
-    """Return the kinds that are graded or answered by a trainer, each with words for the worker."""
-    desks = {Purpose.QUALIFYING, Purpose.TRAINING}
-    return [name for name in registry.names() if registry.get(name).purpose in desks]
 
 
 def waiting_in(project: Project) -> int:
@@ -150,10 +146,12 @@ def _count_assignments(rows: list[Batch], counts: dict[int, dict[str, int]]) -> 
 
 
 def being_published(batches: Iterable[Batch]) -> set[int]:
-    """Return the ids of the batches that an open job publishes."""
+    """Return the ids of the batches that an open job, or a process with a lease, publishes."""
     keys = {f"publish:{batch.pk}": batch.pk for batch in batches}
     found = Job.objects.filter(exclusive_key__in=keys, state__in=OPEN_JOB_STATES)
-    return {keys[key] for key in found.values_list("exclusive_key", flat=True)}
+    leased = Batch.objects.filter(pk__in=keys.values(), lease_until__gt=timezone.now())
+    by_job = {keys[key] for key in found.values_list("exclusive_key", flat=True)}
+    return by_job | set(leased.values_list("pk", flat=True))
 
 
 def _out_now(rows: list[Batch]) -> dict[int, int]:

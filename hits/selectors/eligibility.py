@@ -4,16 +4,26 @@ The marketplace asks the same before it hands a task out; we ask again when a pa
 revocation takes a while to arrive there.
 """
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from django.db.models import OuterRef, Subquery
 
-from hits.domain.countries import country_name
+from hits import registry
 from hits.domain.pool import Pool
 from hits.domain.qualifications import LOCALE, Comparator, Guards, Holdings, Requirement, is_met
-from hits.domain.states import WorkerAction
-from hits.models import Batch, BatchRequirement, Declaration, Project, Submission, Worker, WorkerDecision
+from hits.domain.states import Purpose, WorkerAction
+from hits.models import (
+    Attempt,
+    Batch,
+    BatchRequirement,
+    Declaration,
+    Hit,
+    Project,
+    Worker,
+    WorkerDecision,
+)
+from hits.selectors.access import listed
+from hits.selectors.limits import limit_reached, unit_taken
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,18 +94,41 @@ def why_not(worker: Worker | None, batch: Batch) -> list[str]:
 
     The country is asked for together with the consent, so its absence alone is no reason here.
     """
+    reasons = _closed_by_standing(worker, batch)
+    if worker is not None:
+        reasons += limit_reached(worker, batch)
+    return reasons
+
+
+def why_not_this(worker: Worker | None, hit: Hit, *, besides: int | None = None) -> list[str]:
+    """Return every reason why the worker may not begin this very HIT; its unit may be theirs under another HIT.
+
+    ``besides`` is an attempt that is left out of what they have done and have in hand.
+    """
+    if worker is None:
+        return _closed_by_standing(None, hit.unit.batch)
+    # The narrower reason is enough: it names the task to finish or to return.
+    full = unit_taken(worker, hit, besides=besides) or limit_reached(worker, hit.unit.batch, besides=besides)
+    return _closed_by_standing(worker, hit.unit.batch) + full
+
+
+def why_not_hand_in(attempt: Attempt) -> list[str]:
+    """Return why an answer is not taken: what the worker handed in since leaves no room for it."""
+    worker, hit = attempt.worker, attempt.hit
+    return unit_taken(worker, hit, besides=attempt.pk, finishing=True) or limit_reached(
+        worker, hit.unit.batch, besides=attempt.pk, finishing=True
+    )
+
+
+def _closed_by_standing(worker: Worker | None, batch: Batch) -> list[str]:
     held = held_by(worker, batch.project)
     if held.blocked is not None:
         return [f"You are blocked from this project's tasks: {held.blocked.reason}"]
     # Asked by itself, for batches that were launched before there were conditions.
     rows = batch.requirements.exclude(qualification__slug=Pool.EXCLUDED).select_related("qualification")
-    reasons = [] if held.excluded is None else [_excluded_reason(held.excluded)]
-    reasons += [_reason(row, held) for row in rows if not _meets(row, held)]
-    if worker is not None and batch.worker_limit is not None:
-        done = submitted_in(worker, batch)
-        if done >= batch.worker_limit:
-            reasons.append(_limit_reason(batch.worker_limit))
-    return reasons
+    shut = None if batch.kind in registry.with_purpose(Purpose.COMPENSATING) else held.excluded
+    reasons = [] if shut is None else [_excluded_reason(shut)]
+    return reasons + [_reason(row, held) for row in rows if not _meets(row, held)]
 
 
 def elsewhere(worker: Worker, batch: Batch) -> list[str]:
@@ -103,14 +136,6 @@ def elsewhere(worker: Worker, batch: Batch) -> list[str]:
     held = Held(country=declared_country(worker, batch.project))
     rows = batch.requirements.filter(qualification=None)
     return [_reason(row, held) for row in rows if not _meets(row, held)]
-
-
-def submitted_in(worker: Worker, batch: Batch, *, besides: int | None = None) -> int:
-    """Return at how many assignments of the batch the worker has stored an answer; ``besides`` is left out."""
-    rows = Submission.objects.filter(attempt__worker=worker, attempt__hit__unit__batch=batch)
-    if besides is not None:
-        rows = rows.exclude(attempt=besides)
-    return rows.values("attempt").distinct().count()
 
 
 def _meets(row: BatchRequirement, held: Held) -> bool:
@@ -129,7 +154,7 @@ def _reason(row: BatchRequirement, held: Held) -> str:
     qualification = row.qualification
     if qualification is None:
         # Which one was declared is not repeated: an address with somebody's id in it proves nothing.
-        return f"This task is open in {_countries(row.values)}. The country you declared is not among them."
+        return f"This task is open in {listed(row.values)}. The country you declared is not among them."
     decision = held.reasons.get(qualification.pk)
     when = f"{decision.decided_at:%-d %B %Y}" if decision is not None else ""
     absent = Comparator(row.comparator) is Comparator.DOES_NOT_EXIST
@@ -148,14 +173,3 @@ def _excludes(decision: WorkerDecision) -> bool:
 def _excluded_reason(decision: WorkerDecision) -> str:
     when = f"{decision.decided_at:%-d %B %Y}"
     return f"You get no new tasks of this project since {when}: {decision.reason}"
-
-
-def _countries(codes: Iterable[str]) -> str:
-    names = [country_name(code) for code in codes]
-    return f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else "".join(names)
-
-
-def _limit_reason(limit: int) -> str:
-    if limit == 1:
-        return "This can be done once, and you have handed yours in."
-    return f"Each worker may do {limit} of these, and you have handed in as many."

@@ -2,7 +2,7 @@
 
 import uuid
 
-from hits.models import Attempt, ConsentText, Participation, Project, Unit, Worker
+from hits.models import Attempt, ConsentText, Hit, Participation, Project, Unit, Worker
 
 
 def unit_by_public_id(public_id: uuid.UUID) -> Unit | None:
@@ -32,9 +32,20 @@ def agreed(worker: Worker | None, project: Project) -> bool:
     return worker is not None and Participation.objects.filter(worker=worker, consent=consent).exists()
 
 
-def has_begun(worker: Worker, unit: Unit) -> bool:
-    """Tell whether the worker opened this unit before."""
-    return Attempt.objects.filter(worker=worker, hit__unit=unit).exists()
+def hit_of(unit: Unit, hit_id: str) -> Hit | None:
+    """Return the unit's HIT of that id, with ``unit`` at hand, or ``None``."""
+    hit = unit.hits.filter(hit_id=hit_id).first() if hit_id else None
+    if hit is not None:
+        hit.unit = unit
+    return hit
+
+
+def attempt_at(worker: Worker | None, hit: Hit, assignment_id: str) -> Attempt | None:
+    """Return the worker's attempt at this assignment, if they opened it before."""
+    if worker is None:
+        return None
+    rows = Attempt.objects.select_related("hit__unit__batch")
+    return rows.filter(worker=worker, hit=hit, assignment_id=assignment_id).first()
 
 
 def is_excluded(worker: Worker | None, unit: Unit) -> bool:

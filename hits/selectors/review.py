@@ -12,11 +12,12 @@ from hits.domain.evidence import Row, answer_rows, unit_boxes
 from hits.domain.facts import ImageFacts
 from hits.domain.observation import ObservationPair
 from hits.domain.pay import cents_per_hour
-from hits.domain.states import AssignmentStatus, CallState, Match
+from hits.domain.states import AssignmentStatus, CallState, Match, Verdict
 from hits.models import Assignment, Batch, Decision, Project
 from hits.selectors.console import waiting_assignments
 from hits.selectors.hints import HintCount, count_of
 from hits.selectors.images import facts
+from hits.selectors.listing import listing_of
 
 _ROWS = ("hit__unit__batch__project", "worker", "submission__instructions")
 _MORE = ("hit__unit__images", "decisions__calls")
@@ -60,9 +61,30 @@ class Looked:
         return answer_rows(self.assignment.hit.unit.payload, submission.answer)
 
     @property
+    def given(self) -> list[Row]:
+        """What the unit's row filled in, for kinds whose page is the project's own."""
+        values = self.assignment.hit.unit.payload.get("values")
+        return [Row(name, said) for name, said in values.items()] if isinstance(values, dict) else []
+
+    @property
     def taken_up(self) -> Decision | None:
-        """The decision, when there is one."""
-        return next(iter(self.assignment.decisions.all()), None)
+        """The latest decision, when there is one: an override comes after the rejection that it overrides."""
+        return max(self.assignment.decisions.all(), key=lambda decision: decision.pk, default=None)
+
+    @property
+    def overridden(self) -> Decision | None:
+        """The rejection that the latest decision overrides, when it does."""
+        latest = self.taken_up
+        if latest is None or latest.overrides_id is None:
+            return None
+        return next(row for row in self.assignment.decisions.all() if row.pk == latest.overrides_id)
+
+    @property
+    def overtaken(self) -> bool:
+        """Whether the marketplace approved it, by its clock or a script, before our rejection got there."""
+        decision = self.taken_up
+        approved = self.assignment.status == AssignmentStatus.APPROVED
+        return approved and decision is not None and decision.verdict == Verdict.REJECT
 
     @property
     def hints(self) -> HintCount:
@@ -104,20 +126,13 @@ def latest(batch: Batch, number: int = 8) -> list[Looked]:
     return looked_at(found.order_by("-submitted_at", "-id")[:number])
 
 
-def unmatched(batch: Batch) -> list[Looked]:
-    """Return undecided assignments that the marketplace shows and our pages do not know."""
-    found = Assignment.objects.filter(hit__unit__batch=batch, status=AssignmentStatus.SUBMITTED)
-    return looked_at(
-        found.exclude(match=Match.MATCHED).filter(decisions__isnull=True).order_by("submitted_at")
-    )
-
-
 def refused_payments(batch: Batch) -> list[Looked]:
     """Return assignments whose decision the marketplace refused to carry out."""
     found = Assignment.objects.filter(
         hit__unit__batch=batch, decisions__calls__state=CallState.REFUSED
     ).distinct()
-    return looked_at(found)
+    # Nothing is to be mended where the marketplace's clock was faster than a rejection.
+    return [row for row in looked_at(found) if row.state == "refused"]
 
 
 def _look(row: Assignment) -> Looked:
@@ -129,7 +144,7 @@ def _look(row: Assignment) -> Looked:
     items = kind.bonus_items(submission.answer)
     pairs = kind.observations(unit.payload, submission.answer)
     cents = unit.batch.reward_cents + items * unit.batch.bonus_cents
-    checks = [pace(submission.active_seconds, kind.usual_seconds)]
+    checks = [pace(submission.active_seconds, listing_of(unit.batch).usual_seconds)]
     if pairs and image:
         checks = run_checks(
             pairs,
@@ -144,8 +159,14 @@ def _look(row: Assignment) -> Looked:
 
 def state_of(row: Assignment) -> str:
     """Return the word for where an assignment stands; its decisions and calls have to be at hand."""
-    decision = next(iter(row.decisions.all()), None)
+    decision = max(row.decisions.all(), key=lambda decision: decision.pk, default=None)
     calls = list(decision.calls.all()) if decision else []
+    if (
+        decision is not None
+        and decision.verdict == Verdict.REJECT
+        and row.status == AssignmentStatus.APPROVED
+    ):
+        return "paid"  # the marketplace's clock was faster than our rejection
     if any(call.state == CallState.REFUSED for call in calls):
         return "refused"
     if any(call.state != CallState.DONE for call in calls):

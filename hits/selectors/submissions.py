@@ -31,6 +31,6 @@ def is_confirmed(submission: Submission) -> bool:
 
 
 def seconds_left(attempt: Attempt) -> int:
-    """Return our estimate of the time left, counted from the first opening; the marketplace's clock rules."""
+    """Return our estimate of the time left, counted from the opening; the marketplace's clock rules."""
     ends = attempt.opened_at + timedelta(seconds=attempt.hit.unit.batch.duration_seconds)
     return max(0, int((ends - timezone.now()).total_seconds()))

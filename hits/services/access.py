@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from hits.domain.pool import Pool
-from hits.domain.qualifications import MAX_LOCALES, Comparator
-from hits.models import Instructions
+from hits.domain.qualifications import MASTERS, MASTERS_SANDBOX, MAX_LOCALES, Comparator, Requirement
+from hits.models import Batch, Instructions
 from hits.services.errors import Refused
 from hits.services.launch import Access, Condition
 
@@ -34,3 +34,12 @@ def access_for(
     if countries:
         conditions.append(Condition(None, Comparator.IN, tuple(countries)))
     return Access(tuple(conditions), worker_limit, instructions)
+
+
+def masters_condition(batch: Batch) -> tuple[Requirement, ...]:
+    """Return the condition that keeps a batch for Masters, as its marketplace is told it; none for other batches."""
+    if not batch.masters_only:
+        return ()
+    return (
+        Requirement(MASTERS_SANDBOX if batch.environment == "aws-sandbox" else MASTERS, Comparator.EXISTS),
+    )

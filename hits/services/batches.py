@@ -6,14 +6,15 @@ from django.contrib.auth.models import AbstractBaseUser
 from django.db import transaction
 from django.utils import timezone
 
-from hits.domain.states import AssignmentStatus, BatchState, CallState, HitState, Verdict
+from hits.domain.crashpoints import crash_point
+from hits.domain.states import AssignmentStatus, BatchState, HitState, Verdict
 from hits.models import Assignment, Batch, Decision, Hit, Job, OutgoingCall
 from hits.mturk.port import Failure, Marketplace, MarketplaceError
 from hits.payments import ledger
 from hits.payments.models import Entry
 from hits.selectors.console import being_published, progress_of
 from hits.selectors.review import queue
-from hits.services import audit, collect, jobs, review
+from hits.services import audit, collect, jobs, outbox, review
 from hits.services.environment import refuse_other_marketplace
 from hits.services.errors import Conflict, Refused
 from hits.services.jobs import Progress
@@ -134,9 +135,7 @@ def retry_refused(*, decision: Decision, by: AbstractBaseUser | None) -> None:
     Raises:
         Conflict: nothing of this decision was refused.
     """
-    changed = OutgoingCall.objects.filter(decision=decision, state=CallState.REFUSED).update(
-        state=CallState.PLANNED, error=""
-    )
+    changed = outbox.try_again(decision.calls.all())
     if not changed:
         raise Conflict("Nothing of this decision was refused.")
     audit.record(
@@ -175,25 +174,49 @@ def request_close(*, batch: Batch, by: AbstractBaseUser | None) -> Job:
 def expire_hits(*, batch: Batch, marketplace: Marketplace, progress: Progress | None = None) -> int:
     """Expire every HIT that is still offered and return how many; repeatable.
 
-    What was never published is given up.
+    What was never published is given up. Work in hand may still be submitted, and what is submitted is decided on
+    before its HIT is disposed of.
 
     Raises:
-        Refused: the marketplace refused; what is expired stays expired.
+        Refused: the marketplace refused some; the others are expired, and stay so.
     """
     refuse_other_marketplace(batch, marketplace)
     cancel_unpublished(batch=batch, marketplace=marketplace)
-    live = Hit.objects.filter(unit__batch=batch, state=HitState.LIVE)
-    offered = list(live.filter(expires_at__gt=timezone.now()).values_list("pk", "hit_id"))
-    for number, (pk, hit_id) in enumerate(offered, start=1):
-        try:
-            marketplace.expire(str(hit_id))
-        except MarketplaceError as error:
-            raise Refused(f"HIT {hit_id}: the marketplace refused to expire it: {error}") from error
-        Hit.objects.filter(pk=pk).update(expires_at=timezone.now())
-        if progress is not None:
-            progress.advance(number, len(offered))
+    _plan_expiries(batch)
+    crash_point("expire.after_plan")
+    calls = OutgoingCall.objects.filter(operation=OutgoingCall.Operation.EXPIRE)
+    found = outbox.settle_outstanding(marketplace=marketplace, batch=batch, calls=calls, progress=progress)
     finish_closing(batch=batch, marketplace=marketplace)
-    return len(offered)
+    left = found.refused + found.outstanding
+    if left:
+        raise Refused(
+            f"{left} of {left + found.done} tasks could not be taken off the marketplace: "
+            f"{_why_not_expired(batch)}; nobody's work is lost, press “Stop offering” again"
+        )
+    return found.done
+
+
+@transaction.atomic
+def _plan_expiries(batch: Batch) -> None:
+    """Write a call for every HIT that is still offered and has none; an expired one gets none."""
+    Batch.objects.select_for_update().get(pk=batch.pk)  # of two closers at once, one plans
+    open_calls = OutgoingCall.objects.filter(
+        batch=batch, operation=OutgoingCall.Operation.EXPIRE, state__in=outbox.PENDING
+    )
+    live = Hit.objects.filter(unit__batch=batch, state=HitState.LIVE, expires_at__gt=timezone.now())
+    number = OutgoingCall.objects.filter(batch=batch, operation=OutgoingCall.Operation.EXPIRE).count()
+    for hit in live.exclude(pk__in=open_calls.values("hit")):
+        number += 1
+        # A HIT may be prolonged and expired again, so the call has a number too.
+        key = (hit.hit_id, "expire", number)
+        outbox.plan(operation=OutgoingCall.Operation.EXPIRE, batch=batch, key=key, hit=hit)
+
+
+def _why_not_expired(batch: Batch) -> str:
+    calls = OutgoingCall.objects.filter(batch=batch, operation=OutgoingCall.Operation.EXPIRE).exclude(
+        error=""
+    )
+    return calls.order_by("-pk").values_list("error", flat=True).first() or "another process is at it"
 
 
 def finish_closing(*, batch: Batch, marketplace: Marketplace) -> bool:
@@ -222,6 +245,7 @@ def _dispose(batch: Batch, hit: Hit, marketplace: Marketplace) -> None:
     except MarketplaceError as error:
         if error.failure is not Failure.WRONG_STATE or marketplace.get_hit(hit_id).status != "Disposed":
             return  # somebody still works on it, or a submission waits: a later look disposes of it
+    crash_point("dispose.after_call")
     with transaction.atomic():
         Hit.objects.filter(pk=hit.pk).update(state=HitState.EXPIRED)
         untaken = hit.max_assignments - hit.assignments.count()

@@ -17,11 +17,12 @@ from hits.domain.hashing import instance_id
 from hits.domain.states import AssignmentStatus, HitState, Match, Purpose
 from hits.models import Assignment, Batch, Hit, Observation, Submission, Worker
 from hits.mturk.port import Marketplace, MarketplaceError, RemoteAssignment
-from hits.payments import ledger
-from hits.payments.models import Entry
+from hits.services import bookings
 from hits.services.environment import refuse_other_marketplace
 
 logger = logging.getLogger(__name__)
+# A rejection may be overridden by an approval, which is final.
+_IN_ORDER = [AssignmentStatus.SUBMITTED, AssignmentStatus.REJECTED, AssignmentStatus.APPROVED]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +49,8 @@ def sync_batch(*, batch: Batch, marketplace: Marketplace) -> Collected:
         MarketplaceError: the marketplace does not answer.
     """
     refuse_other_marketplace(batch, marketplace)
+    # What is said of time that was over needs the beginning: what comes in meanwhile may be missed.
+    asked_at = timezone.now()
     counts = {"hits": 0, "new": 0, "matched": 0, "unmatched": 0, "failed": 0}
     hits = Hit.objects.filter(unit__batch=batch, state=HitState.LIVE).select_related("unit__batch__project")
     for hit in hits.iterator(chunk_size=200):
@@ -67,7 +70,7 @@ def sync_batch(*, batch: Batch, marketplace: Marketplace) -> Collected:
             matched = assignment.match == Match.MATCHED
             counts["matched"] += matched
             counts["unmatched"] += not matched
-    Batch.objects.filter(pk=batch.pk).update(synced_at=timezone.now())
+    Batch.objects.filter(pk=batch.pk).update(synced_at=asked_at)
     return Collected(**counts)
 
 
@@ -90,15 +93,12 @@ def record_assignment(*, hit: Hit, remote: RemoteAssignment) -> tuple[Assignment
     worker, _ = Worker.objects.get_or_create(environment=hit.environment, worker_id=remote.worker_id)
     match, submission = _find_submission(hit, worker, remote)
     known = Assignment.objects.select_for_update().filter(hit=hit, assignment_id=remote.assignment_id).first()
-    status = remote.status
-    if known is not None and status == AssignmentStatus.SUBMITTED:
-        status = known.status  # a list that was read before a decision must not undo it
     assignment, new = Assignment.objects.update_or_create(
         hit=hit,
         assignment_id=remote.assignment_id,
         defaults={
             "worker": worker,
-            "status": status,
+            "status": _newer(known.status, remote.status) if known is not None else remote.status,
             "match": match,
             "submission": submission,
             "answer_xml": remote.answer_xml,
@@ -110,8 +110,14 @@ def record_assignment(*, hit: Hit, remote: RemoteAssignment) -> tuple[Assignment
     )
     if submission is not None:
         _write_observations(hit, submission)
-    _write_ledger(hit, assignment)
+    assignment.hit = hit  # with its batch at hand
+    _write_ledger(assignment)
     return assignment, new
+
+
+def _newer(known: str, shown: str) -> str:
+    """Return the later of two states: a list that was read before a decision must not undo it."""
+    return max(known, shown, key=lambda status: _IN_ORDER.index(AssignmentStatus(status)))
 
 
 def _find_submission(hit: Hit, worker: Worker, remote: RemoteAssignment) -> tuple[Match, Submission | None]:
@@ -157,27 +163,9 @@ def _write_observations(hit: Hit, submission: Submission) -> None:
     )
 
 
-def _write_ledger(hit: Hit, assignment: Assignment) -> None:
+def _write_ledger(assignment: Assignment) -> None:
     """Mirror what the marketplace did with the held reward, auto-approval included."""
-    batch = hit.unit.batch
-    fee = batch.fees.fee_cents(batch.reward_cents, hit.max_assignments)
-    key = f"{hit.pk}:{assignment.assignment_id}"
     if assignment.status == AssignmentStatus.APPROVED:
-        ledger.write(
-            entry=Entry.REWARD,
-            amount_cents=batch.reward_cents,
-            key=f"reward:{key}",
-            batch=batch,
-            assignment=assignment,
-        )
-        ledger.write(
-            entry=Entry.FEE, amount_cents=fee, key=f"fee:reward:{key}", batch=batch, assignment=assignment
-        )
+        bookings.book_reward(assignment)
     elif assignment.status == AssignmentStatus.REJECTED:
-        ledger.write(
-            entry=Entry.RELEASE,
-            amount_cents=batch.reward_cents + fee,
-            key=f"release:{key}",
-            batch=batch,
-            assignment=assignment,
-        )
+        bookings.book_rejection(assignment)

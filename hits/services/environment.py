@@ -20,8 +20,11 @@ def refuse_other_marketplace(batch: Batch, marketplace: Marketplace) -> None:
             f"{batch.name} was launched on the marketplace {batch.environment}, and MTURK_ENDPOINT now means "
             f"{now.name}: set it back to go on with this batch"
         )
-    if now.fees.name != batch.fee_schedule:
+    # By their rates: a schedule may have changed since the launch and kept its name.
+    then = batch.fees
+    if now.fees.rates != then.rates:
+        words = (now.fees.name, then.name) if now.fees.name != then.name else (now.fees.spec, then.spec)
         raise Refused(
-            f"{batch.name} was launched with the fees of {batch.fee_schedule!r}, and now those of "
-            f"{now.fees.name!r} are set: set them back to go on with this batch"
+            f"{batch.name} was launched with the fees of {words[1]!r}, and now those of "
+            f"{words[0]!r} are set: set them back to go on with this batch"
         )

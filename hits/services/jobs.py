@@ -16,6 +16,7 @@ from django.utils import timezone
 
 from hits.domain.states import OPEN_JOB_STATES, JobState
 from hits.models import Heartbeat, Job, Project
+from hits.selectors.jobs import SINCE
 from hits.services.errors import Conflict, Refused
 
 logger = logging.getLogger(__name__)
@@ -34,6 +35,8 @@ class Progress:
 
     def __init__(self, job: Job) -> None:
         self.job = job
+        self._since: int | None = None
+        self._cursor: dict[str, Any] = dict(job.cursor)
 
     def advance(self, done: int, total: int | None = None, **cursor: Any) -> None:
         """Say how far the work is; the cursor is where a successor goes on.
@@ -44,8 +47,10 @@ class Progress:
         changes: dict[str, Any] = {"done": done, "lease_until": timezone.now() + LEASE}
         if total is not None:
             changes["total"] = total
-        if cursor:
-            changes["cursor"] = cursor
+        if self._since is None:
+            self._since = max(0, done - 1)  # what an earlier run did says nothing about the speed of this one
+        self._cursor = cursor or self._cursor
+        changes["cursor"] = self._cursor | {SINCE: self._since}
         mine = Job.objects.filter(pk=self.job.pk, lease_owner=self.job.lease_owner, state=JobState.RUNNING)
         if not mine.update(**changes):
             raise Cancelled("another worker took this job over")

@@ -9,12 +9,13 @@ from django.db import transaction
 from django.utils import timezone
 
 from hits import registry
+from hits.domain.costs import Estimate
 from hits.domain.hashing import request_token
-from hits.domain.money import format_usd
+from hits.domain.money import FeeSchedule, format_dollars, format_usd
 from hits.domain.opinions import parts
 from hits.domain.pool import Pool
 from hits.domain.qualifications import LOCALE, Comparator, Guards, Requirement, RequirementError
-from hits.domain.states import BatchState
+from hits.domain.states import BatchState, Purpose, UnitScope
 from hits.domain.text import TextError, clean_line
 from hits.kind import HitKind, InvalidUnit
 from hits.models import (
@@ -30,7 +31,7 @@ from hits.models import (
     Worker,
 )
 from hits.mturk.environments import Environment, current
-from hits.services import audit, jobs
+from hits.services import audit, budget, jobs
 from hits.services.errors import Refused
 from hits.services.qualifications import pool_qualification
 
@@ -38,6 +39,8 @@ PUBLISH_TASK = "hits.publish_batch"
 MOST_CENTS = 100_000  # a thousand dollars for one task is a slip of the finger
 MOST_EACH = 100_000  # more tasks than any batch has
 MAX_NAME = 120
+AT_ONCE = 500  # rows in one statement
+SHORTEST, LONGEST = 30, 31_536_000  # seconds for a task, as the marketplace's model has them
 MAX_OPINIONS = 100  # of one unit; more than nine come as several HITs
 
 
@@ -80,7 +83,9 @@ NOT_EXCLUDED = Condition(Pool.EXCLUDED, Comparator.DOES_NOT_EXIST)
 class Terms:
     """What a batch pays, and who may do it; ``None`` takes the kind's own value.
 
-    ``confirmed_cents`` is the cost that a person typed; a live marketplace takes no batch without it.
+    ``confirmed_cents`` is the cost that a person typed; a live marketplace, or a sum above the project's threshold,
+    takes no batch without it. ``available_cents`` is what the account had when it was asked just before the launch,
+    ``None`` when nobody knows. ``budget_cap_cents`` is the most that the batch may ever cost, ``None`` for no cap.
     """
 
     reward_cents: int | None = None
@@ -88,45 +93,32 @@ class Terms:
     opinions: int | None = None
     confirmed_cents: int | None = None
     access: Access = Access()
-
-
-@dataclass(frozen=True, slots=True)
-class Estimate:
-    """Cost in cents before launch: what is held at once, and the most that bonuses can add."""
-
-    hits: int
-    assignments: int
-    reward_cents: int
-    fee_cents: int
-    bonus_cents: int
-    bonus_fee_cents: int
-
-    @property
-    def held_cents(self) -> int:
-        """What the marketplace holds when all HITs stand."""
-        return self.reward_cents + self.fee_cents
-
-    @property
-    def most_cents(self) -> int:
-        """The most that the batch can cost."""
-        return self.held_cents + self.bonus_cents + self.bonus_fee_cents
+    masters_only: bool = False
+    budget_cap_cents: int | None = None
+    unit_scope: UnitScope = UnitScope.BATCH
+    available_cents: int | None = None
+    duration_seconds: int | None = None  # that a worker has for a task
 
 
 def estimate(*, kind: HitKind, terms: Terms, units: int, environment: Environment | None = None) -> Estimate:
     """Return what a batch of ``units`` units costs on the configured marketplace."""
-    fees = (environment or current()).fees
+    fees = _fees(environment or current(), terms)
     reward, bonus, each = _terms(kind, terms)
     hits = parts(each)
     assignments = units * each
-    most_items = assignments * kind.max_bonus_items
+    most_bonus = bonus * kind.max_bonus_items  # one payment for each assignment, with one fee
     return Estimate(
         hits=units * len(hits),
         assignments=assignments,
         reward_cents=reward * assignments,
         fee_cents=units * sum(fees.fee_cents(reward, slots) * slots for slots in hits),
-        bonus_cents=bonus * most_items,
-        bonus_fee_cents=fees.bonus_fee_cents(bonus * kind.max_bonus_items) * assignments if most_items else 0,
+        bonus_cents=most_bonus * assignments,
+        bonus_fee_cents=fees.bonus_fee_cents(most_bonus) * assignments if most_bonus else 0,
     )
+
+
+def _fees(environment: Environment, terms: Terms) -> FeeSchedule:
+    return environment.fees.for_masters() if terms.masters_only else environment.fees
 
 
 def launch_batch(
@@ -146,13 +138,14 @@ def launch_batch(
 
     Raises:
         Refused: nothing to launch, unknown kind, a bad unit, an image of another project, bad terms, a condition
-            that cannot be asked.
+            that cannot be asked, a sum that was not typed, over a cap, or more than the account has.
     """
     kind = _kind(kind_name)
     environment = current()
     if not units:
         raise Refused("units: nothing to launch; choose at least one")
-    _check_confirmation(environment, estimate(kind=kind, terms=terms, units=len(units)), terms)
+    cost = estimate(kind=kind, terms=terms, units=len(units), environment=environment)
+    _check_cost(project, environment, cost, terms)
     payloads = [_checked(kind, unit) for unit in units]
     _check_access(terms.access, project, kind)
     facts = (provenance or {}) | ({"launch_key": once} if once else {})
@@ -162,10 +155,10 @@ def launch_batch(
         known = launched_before(project=project, once=once)
         if known is not None:
             return known, Job.objects.filter(exclusive_key=f"publish:{known.pk}").latest("pk")
-        batch = _create_batch(project, kind, name, terms, environment, by, facts, len(units))
+        budget.check_plan(project=project, more_cents=cost.most_cents)
+        batch = _create_batch(project, kind, name, terms, environment, by, facts, cost)
         _write_access(batch, terms.access)
-        for unit, payload in zip(units, payloads, strict=True):
-            _create_unit(batch, kind, unit, payload)
+        _create_units(batch, kind, units, payloads)
         audit.record(
             project=project,
             actor=by,
@@ -211,7 +204,9 @@ def _write_access(batch: Batch, access: Access) -> None:
     Batch.objects.filter(pk=batch.pk).update(
         worker_limit=access.worker_limit, instructions=access.instructions
     )
-    for condition in (NOT_EXCLUDED, *access.conditions):
+    # What is owed is owed to those as well who get no other tasks at present.
+    owed = batch.kind in registry.with_purpose(Purpose.COMPENSATING)
+    for condition in (*(() if owed else (NOT_EXCLUDED,)), *access.conditions):
         BatchRequirement.objects.create(
             batch=batch,
             qualification=_qualification(batch, condition.pool),
@@ -227,12 +222,20 @@ def _qualification(batch: Batch, pool: Pool | None) -> Qualification | None:
     return pool_qualification(project=batch.project, environment=batch.environment, pool=pool)
 
 
-def _check_confirmation(environment: Environment, cost: Estimate, terms: Terms) -> None:
-    if environment.is_live and terms.confirmed_cents != cost.most_cents:
+def _check_cost(project: Project, environment: Environment, cost: Estimate, terms: Terms) -> None:
+    budget.check_confirmation(
+        project=project,
+        environment=environment,
+        most_cents=cost.most_cents,
+        confirmed_cents=terms.confirmed_cents,
+    )
+    if terms.budget_cap_cents is not None and cost.most_cents > terms.budget_cap_cents:
         raise Refused(
-            f"cost: {environment.label} pays real people with real money; "
-            f"type the most that this can cost, {format_usd(cost.most_cents)}, to launch it"
+            f"budget cap: this can cost {format_dollars(cost.most_cents)}, and the cap is "
+            f"{format_dollars(terms.budget_cap_cents)}; take less, or raise the cap"
         )
+    if terms.available_cents is not None:
+        budget.check_funds(available_cents=terms.available_cents, needed_cents=cost.held_cents)
 
 
 def _kind(name: str) -> HitKind:
@@ -260,6 +263,8 @@ def _terms(kind: HitKind, terms: Terms) -> tuple[int, int, int]:
     reward = kind.reward_cents if terms.reward_cents is None else terms.reward_cents
     bonus = kind.bonus_cents if terms.bonus_cents is None else terms.bonus_cents
     each = kind.assignments_per_hit if terms.opinions is None else terms.opinions
+    if terms.duration_seconds is not None and not SHORTEST <= terms.duration_seconds <= LONGEST:
+        raise Refused("duration: give a worker 30 seconds to 365 days")
     if not 1 <= reward <= MOST_CENTS:
         raise Refused(f"reward: pay at least one cent, and at most {format_usd(MOST_CENTS)}")
     if not 0 <= bonus <= MOST_CENTS:
@@ -277,7 +282,7 @@ def _create_batch(  # noqa: PLR0917 - private
     environment: Environment,
     by: AbstractBaseUser | None,
     provenance: dict[str, Any],
-    units: int,
+    cost: Estimate,
 ) -> Batch:
     reward, bonus, each = _terms(kind, terms)
     return Batch.objects.create(
@@ -286,34 +291,77 @@ def _create_batch(  # noqa: PLR0917 - private
         kind_version=kind.version,
         name=_name(name) or kind.title,
         environment=environment.name,
-        fee_schedule=environment.fees.name,
+        fee_schedule=environment.fees.spec,
+        masters_only=terms.masters_only,
         state=BatchState.LAUNCHING,
         reward_cents=reward,
         bonus_cents=bonus,
         opinions=each,
         assignments_per_hit=max(parts(each)),
-        duration_seconds=kind.duration_seconds,
+        duration_seconds=terms.duration_seconds or kind.duration_seconds,
         lifetime_seconds=kind.lifetime_seconds,
         auto_approval_seconds=kind.auto_approval_seconds,
-        estimate_cents=estimate(kind=kind, terms=terms, units=units, environment=environment).most_cents,
+        estimate_cents=cost.most_cents,
+        budget_cap_cents=terms.budget_cap_cents,
+        unit_scope=terms.unit_scope.value,
         provenance=provenance,
         created_by_id=by.pk if by else None,
         launched_at=timezone.now(),
     )
 
 
-def _create_unit(batch: Batch, kind: HitKind, planned: PlannedUnit, payload: dict[str, Any]) -> None:
-    wanted = set(kind.image_ids(payload))
-    images = list(Image.objects.filter(pk__in=wanted, project=batch.project, withdrawn_at__isnull=True))
-    if len(images) != len(wanted):
-        missing = sorted(wanted - {image.pk for image in images})
-        raise Refused(f"unit {planned.key}: image {missing[0]} is not in this project, or was taken down")
-    unit = Unit.objects.create(batch=batch, key=planned.key, payload=payload)
-    unit.images.set(images)
-    unit.excluded_workers.set(planned.excluded)
-    Hit.objects.bulk_create(
-        planned_hit(batch, unit, part, slots) for part, slots in enumerate(parts(batch.opinions), start=1)
+def _create_units(
+    batch: Batch, kind: HitKind, planned: Sequence[PlannedUnit], payloads: Sequence[dict[str, Any]]
+) -> None:
+    """Write all units with their images and HITs, a few hundred rows at a time: a batch may have ten thousand."""
+    wanted = [set(kind.image_ids(payload)) for payload in payloads]
+    _check_images(batch, planned, wanted)
+    units = Unit.objects.bulk_create(
+        (
+            Unit(batch=batch, key=unit.key, payload=payload)
+            for unit, payload in zip(planned, payloads, strict=True)
+        ),
+        batch_size=AT_ONCE,
     )
+    shows, excludes = Unit.images.through, Unit.excluded_workers.through
+    shows.objects.bulk_create(
+        (
+            shows(unit_id=unit.pk, image_id=image)
+            for unit, images in zip(units, wanted, strict=True)
+            for image in sorted(images)
+        ),
+        batch_size=AT_ONCE,
+    )
+    excludes.objects.bulk_create(
+        (
+            excludes(unit_id=unit.pk, worker_id=worker)
+            for unit, plan in zip(units, planned, strict=True)
+            for worker in sorted({worker.pk for worker in plan.excluded})
+        ),
+        batch_size=AT_ONCE,
+    )
+    Hit.objects.bulk_create(
+        (
+            planned_hit(batch, unit, part, slots)
+            for unit in units
+            for part, slots in enumerate(parts(batch.opinions), start=1)
+        ),
+        batch_size=AT_ONCE,
+    )
+
+
+def _check_images(batch: Batch, planned: Sequence[PlannedUnit], wanted: Sequence[set[int]]) -> None:
+    usable: set[int] = set()
+    all_wanted = sorted(set().union(*wanted))
+    for start in range(0, len(all_wanted), AT_ONCE):
+        some = Image.objects.filter(
+            pk__in=all_wanted[start : start + AT_ONCE], project=batch.project_id, withdrawn_at__isnull=True
+        )
+        usable.update(some.values_list("pk", flat=True))
+    for unit, images in zip(planned, wanted, strict=True):
+        missing = sorted(images - usable)
+        if missing:
+            raise Refused(f"unit {unit.key}: image {missing[0]} is not in this project, or was taken down")
 
 
 def planned_hit(batch: Batch, unit: Unit, part: int, slots: int) -> Hit:

@@ -2,10 +2,8 @@
 
 Three steps each (ruling 1): commit the intent; call; commit the result. A process that dies between
 them leaves an ``intent`` row. Its successor repeats the call with the same token while the token
-lives (MTurk forgets it after 24 h), and looks for the HIT by its annotation afterwards.
+lives (MTurk forgets it after 24 h), and looks for the HIT by its annotation afterwards (``adopting``).
 """
-
-from datetime import timedelta
 
 from django.conf import settings
 from django.db import transaction
@@ -13,64 +11,182 @@ from django.db.models.functions import Coalesce
 from django.urls import reverse
 from django.utils import timezone
 
-from hits import registry
 from hits.domain.crashpoints import crash_point
 from hits.domain.external_question import build_external_question
 from hits.domain.qualifications import Requirement
 from hits.domain.states import BatchState, HitState
 from hits.models import Batch, Hit
 from hits.mturk.port import Failure, HitTypeSpec, Marketplace, MarketplaceError, RemoteHit
-from hits.payments import ledger
-from hits.payments.models import Entry
 from hits.selectors.eligibility import requirement
+from hits.selectors.listing import listing_of
+from hits.services import adopting, budget, notifications
+from hits.services.access import masters_condition
 from hits.services.environment import refuse_other_marketplace
 from hits.services.errors import Refused
 from hits.services.jobs import Progress
+from hits.services.publisher import Publisher, publishing
 from hits.services.qualifications import ensure_type
+from hits.services.rate import Pace, pace_for
 
-TOKEN_LIFE = timedelta(hours=23)  # an hour less than MTurk's day, so that clocks may differ
+CHECK_EVERY = 100  # HITs between two looks at caps and funds
+LOOK_AGAIN_SECONDS = (
+    1.0,
+    2.0,
+    4.0,
+    8.0,
+    16.0,
+    30.0,
+)  # a new HIT may take half a minute to appear in the list
 _FUNDS = " (add funds on the page Marketplace accounts, or with manage.py deposit)"
 _PUBLISHABLE = [BatchState.LAUNCHING, BatchState.LIVE]
 _WAITING = [HitState.PLANNED, HitState.INTENT]
 
 
-def publish_batch(*, batch: Batch, marketplace: Marketplace, progress: Progress | None = None) -> int:
+def publish_batch(
+    *, batch: Batch, marketplace: Marketplace, progress: Progress | None = None, pace: Pace | None = None
+) -> int:
     """Publish every HIT that is not live yet and return how many went live now. Repeatable.
 
+    ``pace`` is how fast it may go; none takes what is usual on this marketplace.
+
     Raises:
-        Refused: the marketplace refused for good (no funds, a bad field); what is live stays live.
+        Refused: the marketplace refused for good (no funds, a bad field), or a cap is reached; what is live stays
+            live.
+        Conflict: another process publishes this batch.
     """
     if batch.state not in _PUBLISHABLE:
         raise Refused(f"{batch.name} is {batch.state}: it cannot be published")
     refuse_other_marketplace(batch, marketplace)
-    waiting = Hit.objects.filter(unit__batch=batch, state__in=_WAITING)
-    total = Hit.objects.filter(unit__batch=batch).count()
-    done = total - waiting.count()
     published = 0
-    if waiting.exists():
-        hit_type_id = _hit_type(batch, marketplace)
-        known = _stale_by_annotation(batch, marketplace)
-        for hit in waiting.select_related("unit").iterator(chunk_size=200):
-            _publish_one(batch, hit, hit_type_id, marketplace, known)
-            published += 1
-            if progress is not None:
-                progress.advance(done + published, total)
+    if Hit.objects.filter(unit__batch=batch, state__in=_WAITING).exists():
+        with publishing(batch) as publisher:
+            work = _Publication(publisher, marketplace, pace or pace_for(marketplace.environment), progress)
+            published = work.run()
     Batch.objects.filter(pk=batch.pk, state=BatchState.LAUNCHING).update(state=BatchState.LIVE)
     return published
+
+
+class _Publication:
+    """One run over a batch's waiting HITs."""
+
+    def __init__(
+        self, publisher: Publisher, marketplace: Marketplace, pace: Pace, progress: Progress | None
+    ) -> None:
+        self.publisher = publisher
+        self.batch = publisher.batch
+        self.marketplace = marketplace
+        self.pace = pace
+        self.progress = progress
+        self.published = 0
+        self.unseen: list[Hit] = []  # the marketplace says that they stand, and does not show them yet
+
+    def run(self) -> int:
+        """Publish what waits; return how many HITs went live."""
+        rows = Hit.objects.filter(unit__batch=self.batch)
+        total = rows.count()
+        waiting = rows.filter(state__in=_WAITING)
+        before = total - waiting.count()
+        budget.check_batch(batch=self.batch, marketplace=self.marketplace)
+        hit_type_id = _hit_type(self.batch, self.marketplace)
+        notifications.subscribe(batch=self.batch, marketplace=self.marketplace)
+        adopting.resolve_stale(self.batch, self.marketplace)
+        todo = list(waiting.values_list("pk", flat=True))
+        for number, pk in enumerate(todo, start=1):
+            self.publisher.go_on()
+            if number % CHECK_EVERY == 0:
+                budget.check_batch(batch=self.batch, marketplace=self.marketplace)
+            self._publish_one(Hit.objects.select_related("unit").get(pk=pk), hit_type_id)
+            if self.progress is not None:
+                self.progress.advance(before + number - len(self.unseen), total)
+        self._find_unseen()
+        return self.published
+
+    def _publish_one(self, hit: Hit, hit_type_id: str) -> None:
+        crash_point("publish.before_intent")
+        with transaction.atomic():
+            # The token lives from the first attempt on, so that is the time to keep.
+            intended = Hit.objects.filter(
+                pk=hit.pk, state__in=_WAITING, unit__batch__state__in=_PUBLISHABLE
+            ).update(state=HitState.INTENT, attempt_at=Coalesce("attempt_at", timezone.now()))
+        if not intended:
+            return  # another process published it, or somebody closed the batch, a moment ago
+        crash_point("publish.after_intent")
+        remote = self._create(hit, hit_type_id)
+        crash_point("publish.after_call")
+        if remote is None:
+            self.unseen.append(hit)
+            return
+        self.published += adopting.went_live(self.batch, hit, remote)
+        crash_point("publish.after_result")
+
+    def _create(self, hit: Hit, hit_type_id: str) -> RemoteHit | None:
+        """Return the HIT, or none when the marketplace says that it stands without saying which it is."""
+        path = reverse("hit-page", args=[hit.unit.public_id], urlconf="annotation_site.urls")
+        try:
+            return self.pace.call(
+                lambda: self.marketplace.create_hit(
+                    hit_type_id=hit_type_id,
+                    question=build_external_question(f"{settings.HIT_ORIGIN}{path}", 0),
+                    annotation=hit.annotation,
+                    max_assignments=hit.max_assignments,
+                    lifetime_seconds=self.batch.lifetime_seconds,
+                    token=hit.token,
+                )
+            )
+        except MarketplaceError as error:
+            if error.failure is Failure.ALREADY_EXISTS:  # the first call went through, and its reply was lost
+                return adopting.named_in(error, hit, self.marketplace)
+            if not error.retry:
+                Hit.objects.filter(pk=hit.pk).update(error=str(error)[:400])
+            short = error.failure is Failure.NO_FUNDS and self.batch.environment == "local"
+            raise Refused(
+                f"HIT {hit.annotation}: the marketplace refused it: {error}{_FUNDS if short else ''}"
+            ) from error
+
+    def _find_unseen(self) -> None:
+        """Look for the HITs that stand, until the list shows them; a new one takes a while to get there."""
+        for seconds in (0.0, *LOOK_AGAIN_SECONDS):
+            if not self.unseen:
+                return
+            if seconds:
+                self.pace.pause(seconds)
+            self.publisher.go_on()
+            known = len(self.unseen)
+            try:
+                self.unseen = adopting.adopt(self.batch, self.unseen, self.marketplace)
+            except MarketplaceError as error:
+                raise Refused(f"the marketplace did not say which HITs it has: {error}") from error
+            self.published += known - len(self.unseen)
+        if self.unseen:
+            raise Refused(
+                f"the marketplace has made {len(self.unseen)} HITs already and does not show them yet: resume in a "
+                "minute, nothing is made twice"
+            )
+
+
+def cancel_unpublished(*, batch: Batch, marketplace: Marketplace) -> int:
+    """Give up the HITs of a closing batch that never went live, and return how many; repeatable.
+
+    One whose creation was tried may stand on the marketplace although its reply was lost: it is looked for
+    first, and goes live, so that it is expired like the others.
+    """
+    adopting.adopt(batch, Hit.objects.filter(unit__batch=batch, state=HitState.INTENT), marketplace)
+    return Hit.objects.filter(
+        unit__batch=batch, unit__batch__state=BatchState.CLOSING, state__in=_WAITING
+    ).update(state=HitState.CANCELLED)
 
 
 def _hit_type(batch: Batch, marketplace: Marketplace) -> str:
     if batch.hit_type_id:
         return batch.hit_type_id
-    kind = registry.get(batch.kind)
     conditions = _conditions(batch, marketplace)
+    own = listing_of(batch)
     try:
         hit_type_id = marketplace.create_hit_type(
             HitTypeSpec(
-                # The batch's name keeps the groups of two batches apart in the worker's list.
-                title=kind.title,
-                description=f"{kind.description} ({batch.name})",
-                keywords=kind.keywords,
+                title=own.title,
+                description=own.description,
+                keywords=own.keywords,
                 reward_cents=batch.reward_cents,
                 duration_seconds=batch.duration_seconds,
                 auto_approval_seconds=batch.auto_approval_seconds,
@@ -79,6 +195,7 @@ def _hit_type(batch: Batch, marketplace: Marketplace) -> str:
         )
     except MarketplaceError as error:
         raise Refused(f"the marketplace refused the HIT type: {error}") from error
+    crash_point("publish.after_type_call")
     Batch.objects.filter(pk=batch.pk).update(hit_type_id=hit_type_id)
     batch.hit_type_id = hit_type_id
     return hit_type_id
@@ -90,84 +207,4 @@ def _conditions(batch: Batch, marketplace: Marketplace) -> tuple[Requirement, ..
     for row in rows:
         if row.qualification is not None:
             ensure_type(qualification=row.qualification, marketplace=marketplace)
-    return tuple(requirement(row) for row in rows)
-
-
-def _stale_by_annotation(batch: Batch, marketplace: Marketplace) -> dict[str, RemoteHit]:
-    """Look before leaping: intents whose token may be dead are searched for by their annotation."""
-    stale = Hit.objects.filter(
-        unit__batch=batch, state=HitState.INTENT, attempt_at__lt=timezone.now() - TOKEN_LIFE
-    )
-    return _by_annotation(marketplace) if stale.exists() else {}
-
-
-def _by_annotation(marketplace: Marketplace) -> dict[str, RemoteHit]:
-    return {hit.annotation: hit for hit in marketplace.list_hits() if hit.annotation}
-
-
-def _publish_one(
-    batch: Batch, hit: Hit, hit_type_id: str, marketplace: Marketplace, known: dict[str, RemoteHit]
-) -> None:
-    remote = known.get(hit.annotation)
-    if remote is None:
-        crash_point("publish.before_intent")
-        with transaction.atomic():
-            # The token lives from the first attempt on, so that is the time to keep.
-            intended = Hit.objects.filter(
-                pk=hit.pk, state__in=_WAITING, unit__batch__state__in=_PUBLISHABLE
-            ).update(state=HitState.INTENT, attempt_at=Coalesce("attempt_at", timezone.now()))
-        if not intended:
-            return  # another process published it, or somebody closed the batch, a moment ago
-        crash_point("publish.after_intent")
-        remote = _create(batch, hit, hit_type_id, marketplace)
-        crash_point("publish.after_call")
-    _went_live(batch, hit, remote)
-    crash_point("publish.after_result")
-
-
-@transaction.atomic
-def _went_live(batch: Batch, hit: Hit, remote: RemoteHit) -> None:
-    Hit.objects.filter(pk=hit.pk, state=HitState.INTENT).update(
-        state=HitState.LIVE, hit_id=remote.hit_id, expires_at=remote.expires_at, error=""
-    )
-    held = batch.slot_cents(hit.max_assignments) * hit.max_assignments
-    ledger.write(entry=Entry.HOLD, amount_cents=held, key=f"hold:{hit.pk}", batch=batch)
-
-
-def cancel_unpublished(*, batch: Batch, marketplace: Marketplace) -> int:
-    """Give up the HITs of a closing batch that never went live, and return how many; repeatable.
-
-    One whose creation was tried may stand on the marketplace although its reply was lost: it is looked for
-    first, and goes live, so that it is expired like the others.
-    """
-    tried = list(Hit.objects.filter(unit__batch=batch, state=HitState.INTENT))
-    known = _by_annotation(marketplace) if tried else {}
-    for hit in tried:
-        if hit.annotation in known:
-            _went_live(batch, hit, known[hit.annotation])
-    return Hit.objects.filter(
-        unit__batch=batch, unit__batch__state=BatchState.CLOSING, state__in=_WAITING
-    ).update(state=HitState.CANCELLED)
-
-
-def _create(batch: Batch, hit: Hit, hit_type_id: str, marketplace: Marketplace) -> RemoteHit:
-    path = reverse("hit-page", args=[hit.unit.public_id], urlconf="annotation_site.urls")
-    try:
-        return marketplace.create_hit(
-            hit_type_id=hit_type_id,
-            question=build_external_question(f"{settings.HIT_ORIGIN}{path}", 0),
-            annotation=hit.annotation,
-            max_assignments=hit.max_assignments,
-            lifetime_seconds=batch.lifetime_seconds,
-            token=hit.token,
-        )
-    except MarketplaceError as error:
-        if error.failure is Failure.ALREADY_EXISTS:
-            # The first call went through and its reply was lost: the token says so, the list says which.
-            found = _by_annotation(marketplace).get(hit.annotation)
-            if found is not None:
-                return found
-        if not error.retry:
-            Hit.objects.filter(pk=hit.pk).update(error=str(error)[:400])
-        mend = _FUNDS if error.failure is Failure.NO_FUNDS and batch.environment == "local" else ""
-        raise Refused(f"HIT {hit.annotation}: the marketplace refused it: {error}{mend}") from error
+    return tuple(requirement(row) for row in rows) + masters_condition(batch)

@@ -1,37 +1,39 @@
-"""Decide on submissions, and carry the decision to the marketplace exactly once.
+"""Decide on submissions, once each. The outbox carries a decision to the marketplace.
 
-A decision and the calls that it needs are committed together; then each call is made; then its
-result is committed. A process that dies in between leaves an ``intent``: before a bonus is tried again,
-however soon, the marketplace's own list of bonuses is asked, because its token is forgotten after a day.
+A decision and the calls that it needs are committed together (``decide``, ``override``). ``settle`` makes the calls
+now; what fails or dies on the way is taken up by ``outbox.settle_outstanding``.
 """
 
-import logging
+from datetime import timedelta
+from typing import Any
 
 from django.contrib.auth.models import AbstractBaseUser
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from hits import registry
-from hits.domain.crashpoints import crash_point
-from hits.domain.hashing import request_token
-from hits.domain.states import AssignmentStatus, CallState, Match, Verdict
-from hits.models import Assignment, Batch, Decision, OutgoingCall
-from hits.mturk.port import Failure, Marketplace, MarketplaceError
-from hits.payments import ledger
-from hits.payments.models import Entry
-from hits.services import audit
+from hits.domain.states import AssignmentStatus, CallState, HitState, Match, Remedy, Verdict
+from hits.models import Assignment, Batch, Decision, OutgoingCall, Resolution
+from hits.mturk.port import Marketplace
+from hits.services import audit, outbox
 from hits.services.environment import refuse_other_marketplace
 from hits.services.errors import Conflict, Refused
 
-logger = logging.getLogger(__name__)
-
-_PENDING = [CallState.PLANNED, CallState.INTENT]
+OVERRIDE_WITHIN = timedelta(days=30)  # of the submission, as Amazon's service has it
+_BONUS_REASON = "Further observations, complete."
 
 
 def decide(
-    *, assignment: Assignment, verdict: Verdict, by: AbstractBaseUser | None, feedback: str = ""
+    *,
+    assignment: Assignment,
+    verdict: Verdict,
+    by: AbstractBaseUser | None,
+    feedback: str = "",
+    resolved: Resolution | None = None,
 ) -> Decision:
     """Write down a verdict and the calls that it needs. Nothing leaves yet: see ``settle``.
+
+    ``resolved`` is a person's remedy for work that our pages do not know; with it, such work may be approved too.
 
     Raises:
         Refused: an unconfirmed submission, or a rejection without a reason.
@@ -40,10 +42,63 @@ def decide(
     feedback = feedback.strip()
     if verdict is Verdict.REJECT and not feedback:
         raise Refused("feedback: say why; the worker reads it")
-    if verdict is Verdict.APPROVE and assignment.match != Match.MATCHED:
+    if verdict is Verdict.APPROVE and not _may_approve(assignment, resolved):
         raise Refused("The marketplace does not show this submission as ours, so it cannot be approved here.")
     if assignment.status != AssignmentStatus.SUBMITTED:
         raise Conflict(f"This assignment is {assignment.status.lower()} already.")
+    return _write(assignment, verdict, by, feedback, overrides=None)
+
+
+def override(*, assignment: Assignment, by: AbstractBaseUser | None, feedback: str = "") -> Decision:
+    """Approve what was rejected, and pay it. Nothing leaves yet: see ``settle``.
+
+    Raises:
+        Refused: submitted 30 days ago or longer, not ours, or its task is disposed of.
+        Conflict: it is not rejected, or its rejection is overridden already.
+    """
+    if assignment.status != AssignmentStatus.REJECTED:
+        raise Conflict(
+            f"This assignment is {assignment.status.lower()}, so there is no rejection to override."
+        )
+    why = no_override(assignment)
+    if why:
+        raise Refused(why)
+    rejection = assignment.decisions.filter(verdict=Verdict.REJECT).order_by("-pk").first()
+    return _write(assignment, Verdict.APPROVE, by, feedback.strip(), overrides=rejection)
+
+
+def no_override(assignment: Assignment) -> str:
+    """Return why a rejection cannot be overridden, or nothing."""
+    last = assignment.submitted_at + OVERRIDE_WITHIN
+    if timezone.now() >= last:
+        return (
+            "A rejection can be overridden within 30 days of the submission. This one was possible until "
+            f"{last:%d %b %Y, %H:%M} UTC: send the worker a compensation instead."
+        )
+    if assignment.match != Match.MATCHED:
+        return "The marketplace does not show this submission as ours, so it cannot be approved here."
+    if assignment.hit.state == HitState.EXPIRED:
+        return "Its task is disposed of, so the marketplace overrides nothing any more: send a compensation."
+    return ""
+
+
+def _may_approve(assignment: Assignment, resolved: Resolution | None) -> bool:
+    if assignment.match == Match.MATCHED:
+        return True
+    return (
+        resolved is not None and resolved.remedy == Remedy.APPROVE and resolved.assignment_id == assignment.pk
+    )
+
+
+def _write(
+    assignment: Assignment,
+    verdict: Verdict,
+    by: AbstractBaseUser | None,
+    feedback: str,
+    *,
+    overrides: Decision | None,
+) -> Decision:
+    overriding = assignment.status == AssignmentStatus.REJECTED
     try:
         with transaction.atomic():
             decision = Decision.objects.create(
@@ -51,12 +106,13 @@ def decide(
                 verdict=verdict,
                 feedback=feedback[:1000],
                 decided_by_id=by.pk if by else None,
+                overrides=overrides,
             )
-            _plan_calls(decision, assignment, verdict)
+            _plan_calls(decision, assignment, verdict, overriding=overriding)
             audit.record(
                 project=assignment.hit.unit.batch.project,
                 actor=by,
-                action=f"assignment.{verdict.value}",
+                action="assignment.override" if overriding else f"assignment.{verdict.value}",
                 subject=assignment.pk,
             )
     except IntegrityError as error:
@@ -64,20 +120,23 @@ def decide(
     return decision
 
 
-def _plan_calls(decision: Decision, assignment: Assignment, verdict: Verdict) -> None:
+def _plan_calls(decision: Decision, assignment: Assignment, verdict: Verdict, *, overriding: bool) -> None:
     operations = OutgoingCall.Operation
+    feedback = {"feedback": decision.feedback}
     if verdict is Verdict.REJECT:
-        _plan(decision, operations.REJECT, 0, 0)
+        _plan(decision, operations.REJECT, args=feedback)
         return
     batch = assignment.hit.unit.batch
-    fee = batch.fees.fee_cents(batch.reward_cents, assignment.hit.max_assignments)
-    _plan(decision, operations.APPROVE, batch.reward_cents, fee)
+    fee = batch.slot_cents(assignment.hit.max_assignments) - batch.reward_cents
+    args = feedback | {"override": overriding}
+    _plan(decision, operations.APPROVE, args=args, amount_cents=batch.reward_cents, fee_cents=fee)
     _plan_bonus(decision, _bonus_cents(assignment))
 
 
 def _bonus_cents(assignment: Assignment) -> int:
     batch = assignment.hit.unit.batch
-    assert assignment.submission is not None
+    if assignment.submission is None:
+        return 0  # nobody can tell what was promised for an answer that our pages never saw
     return registry.get(batch.kind).bonus_items(assignment.submission.answer) * batch.bonus_cents
 
 
@@ -109,167 +168,43 @@ def promise_bonuses(*, batch: Batch) -> int:
 
 
 def _plan_bonus(decision: Decision, cents: int) -> None:
-    hit = decision.assignment.hit
     if cents:
-        fee = hit.unit.batch.fees.bonus_fee_cents(cents)
-        _plan(decision, OutgoingCall.Operation.BONUS, cents, fee)
+        fee = decision.assignment.hit.unit.batch.fees.bonus_fee_cents(cents)
+        operation = OutgoingCall.Operation.BONUS
+        _plan(decision, operation, args={"reason": _BONUS_REASON}, amount_cents=cents, fee_cents=fee)
 
 
-def _plan(decision: Decision, operation: OutgoingCall.Operation, amount: int, fee: int) -> None:
-    OutgoingCall.objects.create(
-        batch=decision.assignment.hit.unit.batch,
-        decision=decision,
-        assignment=decision.assignment,
+def _plan(
+    decision: Decision,
+    operation: OutgoingCall.Operation,
+    *,
+    args: dict[str, Any],
+    amount_cents: int = 0,
+    fee_cents: int = 0,
+) -> None:
+    assignment = decision.assignment
+    outbox.plan(
         operation=operation,
-        amount_cents=amount,
-        fee_cents=fee,
+        batch=assignment.hit.unit.batch,
         # With the assignment's id: another installation on the same account counts its decisions from 1 too.
-        token=request_token(
-            decision.assignment.hit.environment,
-            decision.assignment.assignment_id,
-            decision.pk,
-            operation.value,
-        ),
+        key=(assignment.assignment_id, decision.pk, operation.value),
+        decision=decision,
+        assignment=assignment,
+        args=args,
+        amount_cents=amount_cents,
+        fee_cents=fee_cents,
     )
 
 
 def settle(*, decision: Decision, marketplace: Marketplace) -> bool:
-    """Make the decision's outstanding calls, in order; return whether all are done. Repeatable.
-
-    A call rests on the one before it: no bonus leaves while the approval is refused.
+    """Make the decision's outstanding calls now, in order; return whether all are done. Repeatable.
 
     Raises:
         Refused: the marketplace refused one for good; what was done stays done. Or the batch belongs to
             another marketplace.
     """
     refuse_other_marketplace(decision.assignment.hit.unit.batch, marketplace)
-    for call in decision.calls.exclude(state=CallState.DONE):
-        if call.state == CallState.REFUSED:
+    for call in decision.calls.exclude(state=CallState.DONE).order_by("pk"):
+        if call.state == CallState.REFUSED or not outbox.settle_call(call=call, marketplace=marketplace):
             return False
-        _settle_call(call, marketplace)
-        call.refresh_from_db(fields=["state"])  # a rival may have made it, or been refused, meanwhile
-        if call.state != CallState.DONE:
-            return False
-    return not decision.calls.exclude(state=CallState.DONE).exists()
-
-
-def settle_outstanding(*, marketplace: Marketplace) -> int:
-    """Settle what an earlier process left behind; return how many decisions were tried."""
-    here = marketplace.environment.name
-    waiting = (
-        Decision.objects.filter(calls__state__in=_PENDING, assignment__hit__environment=here)
-        .distinct()
-        .select_related("assignment__hit__unit__batch", "assignment__worker")
-    )
-    count = 0
-    for decision in waiting:
-        try:
-            settle(decision=decision, marketplace=marketplace)
-        except Refused as error:
-            # One refused payment must not keep the others waiting; it is shown on the batch's page.
-            logger.warning("decision %s is not settled: %s", decision.pk, error)
-        count += 1
-    return count
-
-
-def _settle_call(call: OutgoingCall, marketplace: Marketplace) -> None:
-    tried = call.attempt_at is not None  # whatever became of it: refused since, or its reply lost
-    with transaction.atomic():
-        intended = OutgoingCall.objects.filter(pk=call.pk, state__in=_PENDING).update(
-            state=CallState.INTENT, attempt_at=timezone.now()
-        )
-    if not intended:
-        return  # another process made it, or was refused, a moment ago
-    crash_point("settle.after_intent")
-    try:
-        if not (tried and _bonus_stands(call, marketplace)):
-            _make(call, marketplace)
-    except MarketplaceError as error:
-        if not _went_through(call, error, marketplace):
-            _give_up(call, error)
-            raise Refused(f"the marketplace refused to {call.operation}: {error}") from error
-    crash_point("settle.after_call")
-    with transaction.atomic():
-        OutgoingCall.objects.filter(pk=call.pk).update(state=CallState.DONE, done_at=timezone.now(), error="")
-        _record(call)
-
-
-def _make(call: OutgoingCall, marketplace: Marketplace) -> None:
-    decision = call.decision
-    assignment = decision.assignment
-    if call.operation == OutgoingCall.Operation.APPROVE:
-        marketplace.approve(assignment.assignment_id, decision.feedback)
-    elif call.operation == OutgoingCall.Operation.REJECT:
-        marketplace.reject(assignment.assignment_id, decision.feedback)
-    else:
-        marketplace.send_bonus(
-            worker_id=assignment.worker.worker_id,
-            assignment_id=assignment.assignment_id,
-            amount_cents=call.amount_cents,
-            reason=_bonus_reason(call),
-            token=call.token,
-        )
-
-
-def _bonus_reason(call: OutgoingCall) -> str:
-    return f"Further observations, complete. Reference {call.token[:16]}"
-
-
-def _bonus_stands(call: OutgoingCall, marketplace: Marketplace) -> bool:
-    if call.operation != OutgoingCall.Operation.BONUS:
-        return False
-    reference = call.token[:16]
-    return any(
-        reference in bonus.reason
-        for bonus in marketplace.list_bonuses(call.decision.assignment.assignment_id)
-    )
-
-
-def _went_through(call: OutgoingCall, error: MarketplaceError, marketplace: Marketplace) -> bool:
-    """Tell whether the error says that an earlier, identical call succeeded.
-
-    Raises:
-        Refused: the marketplace does not say; the intent stands, and is taken up again.
-    """
-    if call.operation == OutgoingCall.Operation.BONUS:
-        return error.failure is Failure.ALREADY_EXISTS
-    if error.failure is not Failure.WRONG_STATE:
-        return False
-    wanted = (
-        AssignmentStatus.APPROVED
-        if call.operation == OutgoingCall.Operation.APPROVE
-        else AssignmentStatus.REJECTED
-    )
-    assignment = call.decision.assignment
-    assert assignment.hit.hit_id is not None
-    try:
-        shown = {a.assignment_id: a.status for a in marketplace.list_assignments(assignment.hit.hit_id)}
-    except MarketplaceError as silence:
-        raise Refused(f"the marketplace did not say how assignment {assignment.pk} stands") from silence
-    return shown.get(assignment.assignment_id) == wanted
-
-
-def _give_up(call: OutgoingCall, error: MarketplaceError) -> None:
-    if error.retry:
-        return  # the intent stands; the sweeper repeats it with the same token
-    OutgoingCall.objects.filter(pk=call.pk, state=CallState.INTENT).update(
-        state=CallState.REFUSED, error=str(error)[:400]
-    )
-
-
-def _record(call: OutgoingCall) -> None:
-    assignment = call.decision.assignment
-    batch = assignment.hit.unit.batch
-    key = f"{assignment.hit_id}:{assignment.assignment_id}"
-    facts = {"batch": batch, "assignment": assignment}
-    if call.operation == OutgoingCall.Operation.APPROVE:
-        Assignment.objects.filter(pk=assignment.pk).update(status=AssignmentStatus.APPROVED)
-        ledger.write(entry=Entry.REWARD, amount_cents=call.amount_cents, key=f"reward:{key}", **facts)
-        ledger.write(entry=Entry.FEE, amount_cents=call.fee_cents, key=f"fee:reward:{key}", **facts)
-    elif call.operation == OutgoingCall.Operation.REJECT:
-        Assignment.objects.filter(pk=assignment.pk).update(status=AssignmentStatus.REJECTED)
-        held = batch.slot_cents(assignment.hit.max_assignments)
-        ledger.write(entry=Entry.RELEASE, amount_cents=held, key=f"release:{key}", **facts)
-    else:
-        ledger.write(entry=Entry.BONUS, amount_cents=call.amount_cents, key=f"bonus:{key}", **facts)
-        ledger.write(entry=Entry.FEE, amount_cents=call.fee_cents, key=f"fee:bonus:{key}", **facts)
+    return True

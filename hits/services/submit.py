@@ -7,11 +7,13 @@ counts only once the marketplace shows its id and hash (see ``collect``).
 import math
 import uuid
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any
 
 from django.core import signing
 from django.db import IntegrityError, transaction
 from django.utils import timezone
+from django.utils.translation import gettext
 
 from hits import registry
 from hits.domain import demographics
@@ -21,7 +23,6 @@ from hits.domain.hashing import canonical_json, content_sha256
 from hits.hints.shown import BadReport, parse_shown
 from hits.models import (
     Attempt,
-    Batch,
     ConsentText,
     Declaration,
     Demographics,
@@ -34,8 +35,9 @@ from hits.models import (
     Unit,
     Worker,
 )
-from hits.selectors.eligibility import declared_country, elsewhere, submitted_in, why_not
+from hits.selectors.eligibility import declared_country, elsewhere, why_not_hand_in, why_not_this
 from hits.selectors.images import facts_of
+from hits.selectors.limits import GRACE, has_ended
 from hits.selectors.pages import agreed, current_consent
 from hits.services.errors import Conflict, Refused, TooLarge
 
@@ -91,7 +93,7 @@ def read_token(token: str) -> PageKey:
         raise BadToken("This page's key is not valid. Reload the task.") from error
     hit = find_hit(key)
     # Grace: a worker whose time ran out while saving still keeps the work; pay is the marketplace's matter.
-    limit = hit.unit.batch.duration_seconds + 3600
+    limit = timedelta(seconds=hit.unit.batch.duration_seconds) + GRACE
     try:
         signing.loads(token, salt=TOKEN_SALT, max_age=limit)
     except signing.SignatureExpired as error:
@@ -120,37 +122,66 @@ def find_hit(key: PageKey) -> Hit:
 
 
 def open_attempt(key: PageKey) -> Attempt:
-    """Return this worker's attempt at this assignment, made at the first call.
+    """Return this worker's attempt at this assignment, made at the first call; it counts as in hand from now on.
+
+    One that was returned or ran out of time, and is opened again, begins anew.
 
     Raises:
         BadToken: unknown HIT.
-        NotEligible: the worker may not do this unit.
+        NotEligible: the worker may not do this unit, or has no room for it.
     """
     hit = find_hit(key)
     with transaction.atomic():
-        worker, _ = Worker.objects.get_or_create(environment=hit.environment, worker_id=key.worker_id)
-        if hit.unit.excluded_workers.filter(pk=worker.pk).exists():
-            raise NotEligible(
-                "This task is about your own work, so somebody else has to do it. Please return it."
-            )
-        known = Attempt.objects.filter(hit=hit, assignment_id=key.assignment_id, worker=worker).first()
-        if known is not None:
+        worker = _worker_of(hit, key)
+        known = _known_attempt(hit, key, worker)
+        if known is not None and not has_ended(known):
             return known  # what was begun may be finished, whatever was decided since
-        _check_eligible(worker, hit.unit.batch)
-        attempt, _ = Attempt.objects.get_or_create(hit=hit, assignment_id=key.assignment_id, worker=worker)
+        return _begin(hit, key, worker, again=known)
+
+
+def _attempt_at(key: PageKey) -> Attempt:
+    """Return the attempt that a page works on. An old tab's work never takes up again what has ended."""
+    hit = find_hit(key)
+    with transaction.atomic():
+        worker = _worker_of(hit, key)
+        return _known_attempt(hit, key, worker) or _begin(hit, key, worker)
+
+
+def _worker_of(hit: Hit, key: PageKey) -> Worker:
+    worker, _ = Worker.objects.get_or_create(environment=hit.environment, worker_id=key.worker_id)
+    if hit.unit.excluded_workers.filter(pk=worker.pk).exists():
+        raise NotEligible(
+            "This task is about your own work, so somebody else has to do it. Please return it."
+        )
+    return worker
+
+
+def _known_attempt(hit: Hit, key: PageKey, worker: Worker) -> Attempt | None:
+    rows = Attempt.objects.select_related("hit__unit__batch__project", "worker")
+    return rows.filter(hit=hit, assignment_id=key.assignment_id, worker=worker).first()
+
+
+def _begin(hit: Hit, key: PageKey, worker: Worker, *, again: Attempt | None = None) -> Attempt:
+    _one_at_a_time(worker)
+    _refuse(why_not_this(worker, hit, besides=again.pk if again else None))
+    attempt, _ = Attempt.objects.get_or_create(hit=hit, assignment_id=key.assignment_id, worker=worker)
+    if again is not None:
+        attempt.opened_at, attempt.released_at = timezone.now(), None
+        attempt.save(update_fields=["opened_at", "released_at"])
     return attempt
 
 
-def _refuse_elsewhere(worker: Worker, batch: Batch) -> None:
-    reasons = elsewhere(worker, batch)
-    if reasons:
-        raise NotEligible(" ".join([*reasons, "Please return this task."]))
+def _one_at_a_time(worker: Worker) -> None:
+    """Hold the worker's row: of two tasks that are accepted at once, the second one then counts the first.
+
+    (PostgreSQL. On SQLite a transaction that writes has the database to itself anyway.)
+    """
+    Worker.objects.select_for_update().get(pk=worker.pk)
 
 
-def _check_eligible(worker: Worker, batch: Batch) -> None:
-    reasons = why_not(worker, batch)
+def _refuse(reasons: list[str]) -> None:
     if reasons:
-        raise NotEligible(" ".join([*reasons, "Please return this task."]))
+        raise NotEligible(" ".join([*reasons, gettext("Please return this task.")]))
 
 
 def agree(*, key: PageKey, version: int, country: str = "", about_me: Any = None) -> None:
@@ -171,7 +202,7 @@ def agree(*, key: PageKey, version: int, country: str = "", about_me: Any = None
         answers = demographics.parse(about_me or {})
     except demographics.DemographicsError as error:
         raise Refused(f"about me: {error}") from error
-    attempt = open_attempt(key)
+    attempt = _attempt_at(key)
     batch = attempt.hit.unit.batch
     consent = current_consent(batch.project)
     if (consent.version if consent else 0) != version:
@@ -179,15 +210,14 @@ def agree(*, key: PageKey, version: int, country: str = "", about_me: Any = None
     with transaction.atomic():
         if consent is not None:
             _participate(attempt.worker, consent)
-        # PostgreSQL: of two tabs, one after the other. (SQLite: always so.)
-        Worker.objects.select_for_update().get(pk=attempt.worker_id)
+        _one_at_a_time(attempt.worker)  # of two tabs, one after the other
         if code:
             _declare(attempt.worker, batch.project, code)
         if answers:
             Demographics.objects.get_or_create(
                 project=batch.project, worker=attempt.worker, defaults={"answers": answers}
             )
-    _refuse_elsewhere(attempt.worker, batch)
+    _refuse(elsewhere(attempt.worker, batch))
 
 
 def _declare(worker: Worker, project: Project, country: str) -> None:
@@ -218,7 +248,7 @@ def save_draft(*, key: PageKey, content: Any, revision: int) -> Draft:
         raise Refused("content: send the draft as an object")
     if len(canonical_json(content)) > MAX_DRAFT_BYTES:
         raise TooLarge(f"content: over {MAX_DRAFT_BYTES // 1000} kB; shorten the texts")
-    attempt = open_attempt(key)
+    attempt = _attempt_at(key)
     now = timezone.now()
     # One conditional UPDATE: of two tabs that save at once, one is told of the other.
     if Draft.objects.filter(attempt=attempt, revision=revision).update(
@@ -258,7 +288,7 @@ def store_submission(
     if len(canonical_json(answer)) > MAX_ANSWER_BYTES:
         raise TooLarge(f"answer: over {MAX_ANSWER_BYTES // 1000} kB; shorten the texts")
     shown = _shown_hints(hints)
-    attempt = open_attempt(key)
+    attempt = _attempt_at(key)
     unit = attempt.hit.unit
     kind = registry.get(unit.batch.kind)
     images = facts_of(kind.image_ids(unit.payload))
@@ -270,7 +300,8 @@ def store_submission(
         _check_terms(attempt, active_seconds, simulated)
         try:
             with transaction.atomic():
-                _check_limit(attempt)
+                _one_at_a_time(attempt.worker)
+                _refuse(why_not_hand_in(attempt))
                 known = Submission.objects.create(
                     attempt=attempt,
                     client_uuid=client_uuid,
@@ -303,25 +334,14 @@ def _shown_hints(raw: Any) -> list[dict[str, Any]]:
 
 
 def _check_terms(attempt: Attempt, active_seconds: float, simulated: bool) -> None:
-    project = attempt.hit.unit.batch.project
     batch = attempt.hit.unit.batch
-    if not agreed(attempt.worker, project) or not declared_country(attempt.worker, project):
+    if not agreed(attempt.worker, batch.project) or not declared_country(attempt.worker, batch.project):
         raise NotEligible("Read and accept the consent text, and say where you work from, first.")
-    _refuse_elsewhere(attempt.worker, batch)
+    _refuse(elsewhere(attempt.worker, batch))
     if not math.isfinite(active_seconds) or not 0 <= active_seconds <= MAX_ACTIVE_SECONDS:
         raise Refused("active_seconds: use a number of seconds from 0 to 86,400")
-    if simulated and not project.is_rehearsal:
+    if simulated and not batch.project.is_rehearsal:
         raise Refused("simulated: only a rehearsal project takes simulated answers")
-
-
-def _check_limit(attempt: Attempt) -> None:
-    batch = attempt.hit.unit.batch
-    if batch.worker_limit is None:
-        return
-    # PostgreSQL: of two answers that come at once, one waits here and then counts the other. (SQLite: always so.)
-    Worker.objects.select_for_update().get(pk=attempt.worker_id)
-    if submitted_in(attempt.worker, batch, besides=attempt.pk) >= batch.worker_limit:
-        raise NotEligible("You have handed in as many of these as one worker may. Please return this task.")
 
 
 def _seen(instructions: int | None, unit: Unit) -> Instructions | None:

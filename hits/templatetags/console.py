@@ -14,8 +14,9 @@ from django.utils.safestring import SafeString
 
 from hits.domain import evidence
 from hits.domain.observation import Confidence
-from hits.models import AuditEvent, Project
+from hits.models import AuditEvent, Job, Project
 from hits.selectors.console import idle_queue, waiting_in
+from hits.selectors.jobs import speed_of
 from hits.selectors.roles import role_in
 
 register = template.Library()
@@ -26,6 +27,7 @@ _NAV = (
     ("images", "Photos", "project-images"),
     ("instructions", "Instructions", "project-instructions"),
     ("review", "Review", "project-review"),
+    ("pay", "Pay", "project-pay"),
     ("judging", "Judging", "judging"),
     ("curation", "Curation", "curation"),
     ("versions", "Versions", "versions"),
@@ -76,11 +78,21 @@ _ACTIONS = {
     "consent.publish": "Published a consent text",
     "batch.launch": "Launched a batch",
     "batch.close": "Stopped offering a batch",
+    "batch.cap": "Changed a batch’s budget cap",
+    "project.money": "Changed target, cap or threshold",
+    "batch.top_up": "Topped up a batch’s pay",
     "batch.instructions": "Chose a batch’s instructions",
     "instructions.publish": "Published instructions",
     "assignment.approve": "Approved a submission",
     "assignment.reject": "Rejected a submission",
     "payment.retry": "Repeated a refused payment",
+    "reconcile.approve": "Approved work that does not match",
+    "reconcile.reject": "Rejected work that does not match",
+    "reconcile.keep": "Left work that does not match",
+    "reconcile.compensate": "Compensated work that did not get through",
+    "reconcile.begin_anew": "Published a lost task again",
+    "reconcile.give_up": "Gave a lost task up",
+    "reconcile.expire_surplus": "Stopped offering an unknown task",
     "applicant.pass": "Passed an applicant",
     "applicant.decline": "Declined an applicant",
     "worker.grant": "Granted a qualification",
@@ -230,6 +242,26 @@ def ago(moment: datetime | None) -> str:
             count = past // size
             return f"{count} {unit}{'s' if unit == 'day' and count > 1 else ''} ago"
     return f"{past} s ago"
+
+
+@register.filter
+def speed(job: Job) -> str:
+    """Return how fast a job goes and how long it still takes."""
+    return speed_of(job)
+
+
+@register.filter
+def until(moment: datetime | None) -> str:
+    """Return ``in 2 d 4 h``, ``in 5 h 10 min`` or ``in 3 min``; ``any moment`` when the time is over."""
+    if moment is None:
+        return "never"
+    left = int((moment - timezone.now()).total_seconds())
+    if left < 60:  # noqa: PLR2004 - seconds
+        return "any moment"
+    days, hours, minutes = left // 86_400, left % 86_400 // 3_600, left % 3_600 // 60
+    if days:
+        return f"in {days} d {hours} h"
+    return f"in {hours} h {minutes} min" if hours else f"in {minutes} min"
 
 
 @register.filter

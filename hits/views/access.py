@@ -9,14 +9,14 @@ from functools import wraps
 from typing import Any
 
 from django.core.exceptions import PermissionDenied
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponseBase
 from django.shortcuts import get_object_or_404
 
 from hits.domain.states import Role
 from hits.models import Batch, Project
 from hits.selectors.roles import may, role_in
 
-View = Callable[..., HttpResponse]
+View = Callable[..., HttpResponseBase]
 
 
 def check_access(request: HttpRequest, project: Project, role: Role) -> None:
@@ -33,7 +33,7 @@ def project_page(role: Role = Role.RESEARCHER) -> Callable[[View], View]:
 
     def decorate(view: View) -> View:
         @wraps(view)
-        def wrapped(request: HttpRequest, slug: str, *args: Any, **kwargs: Any) -> HttpResponse:
+        def wrapped(request: HttpRequest, slug: str, *args: Any, **kwargs: Any) -> HttpResponseBase:
             project = get_object_or_404(Project, slug=slug)
             check_access(request, project, role)
             return view(request, project, *args, **kwargs)
@@ -48,7 +48,7 @@ def batch_page(role: Role = Role.RESEARCHER) -> Callable[[View], View]:
 
     def decorate(view: View) -> View:
         @wraps(view)
-        def wrapped(request: HttpRequest, batch_id: int, *args: Any, **kwargs: Any) -> HttpResponse:
+        def wrapped(request: HttpRequest, batch_id: int, *args: Any, **kwargs: Any) -> HttpResponseBase:
             batch = get_object_or_404(Batch.objects.select_related("project"), pk=batch_id)
             check_access(request, batch.project, role)
             return view(request, batch, *args, **kwargs)

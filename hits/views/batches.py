@@ -1,6 +1,5 @@
 """Batches: the list, and one batch with what is well, how far it is, and what it costs."""
 
-from collections import defaultdict
 from collections.abc import Callable
 from typing import Any
 
@@ -11,14 +10,13 @@ from django.urls import NoReverseMatch, reverse
 from django.views.decorators.http import require_POST, require_safe
 
 from hits import registry
-from hits.domain.chart import Chart, Point, pay_chart
-from hits.domain.pay import mean_cents, median_cents, payout, top_up
+from hits.domain.pay import payout
 from hits.domain.states import OPEN_JOB_STATES, BatchState, JobState, Purpose
 from hits.domain.text import row_number
 from hits.models import Batch, Job, Project
 from hits.mturk.boto import marketplace
 from hits.payments.summary import batch_money
-from hits.selectors import console, pay, review
+from hits.selectors import console, publishing, reconciliation, review
 from hits.selectors.access import who_may
 from hits.selectors.instructions import of_kind, seen_in
 from hits.services import batches as services
@@ -26,6 +24,7 @@ from hits.services.environment import refuse_other_marketplace
 from hits.services.errors import Refused
 from hits.views.access import batch_page, project_page
 from hits.views.balance import balance, forget_balance
+from hits.views.pay import pay_context
 from hits.views.who import person
 
 # Where the submissions of such a batch are answered; the addresses belong to an app above.
@@ -76,13 +75,15 @@ def batch_detail(request: HttpRequest, batch: Batch) -> HttpResponse:
         "stopped": _stopped(batch, jobs) if state == "stopped" else None,
         "money": batch_money(batch),
         "latest": review.latest(batch),
-        "unmatched": review.unmatched(batch) if progress.unmatched else [],
+        "compared": reconciliation.totals(batch),
         "refused": review.refused_payments(batch),
+        "not_extended": publishing.refused_extensions(batch),
+        "surplus": publishing.surplus(batch),
         "balance": balance(),
         "fees": batch.fees,
         "at_once": AT_ONCE,
     }
-    context |= _pay(batch) | _approve_all(batch, progress) | _told(batch)
+    context |= pay_context(batch) | _approve_all(batch, progress) | _told(batch)
     return render(request, "hits/batch.html", context)
 
 
@@ -116,7 +117,7 @@ def _kind_title(batch: Batch) -> str:
 
 
 def _keys(batch: Batch) -> list[str]:
-    return [f"{what}:{batch.pk}" for what in ("publish", "sync", "approve", "close")]
+    return [f"{what}:{batch.pk}" for what in ("publish", "sync", "approve", "close", "top-up", "extend")]
 
 
 def _stopped(batch: Batch, jobs: list[Job]) -> dict[str, Any]:
@@ -124,41 +125,6 @@ def _stopped(batch: Batch, jobs: list[Job]) -> dict[str, Any]:
     job = next((job for job in jobs if job.exclusive_key == f"publish:{batch.pk}"), None)
     cancelled = job is not None and job.state == JobState.CANCELLED
     return {"error": job.error if job and not cancelled else "", "cancelled": cancelled}
-
-
-def _pay(batch: Batch) -> dict[str, Any]:
-    work = pay.work_of(batch)
-    rates = pay.rates(work)
-    target = batch.project.target_cents_per_hour
-    median = median_cents(rates)
-    workers, busiest = pay.busiest_share(work)
-    return {
-        "median": median,
-        "under": max(0, target - median) if median is not None else 0,
-        "target": target,
-        "measured": len(rates),
-        "chart": _chart(work, target),
-        "by_day": len({row.at.date() for row in work}) > 1,
-        "top_up": top_up([(row.cents, row.active_seconds) for row in work], target),
-        "workers": workers,
-        "busiest": round(100 * busiest),
-    }
-
-
-def _chart(work: list[pay.Work], target: int) -> Chart | None:
-    by_day: dict[Any, list[int]] = defaultdict(list)
-    for row in work:
-        if row.rate_cents is not None:
-            by_day[row.at.date()].append(row.rate_cents)
-    if len(by_day) > 1:
-        points = [
-            Point(f"{day.day} {day:%b}", median_cents(found) or 0, mean_cents(found))
-            for day, found in sorted(by_day.items())
-        ]
-        return pay_chart(points, target=target, by="day")
-    rates = next(iter(by_day.values()), [])
-    points = [Point(str(number), rate) for number, rate in enumerate(rates, start=1)]
-    return pay_chart(points, target=target, by="submission")
 
 
 def _approve_all(batch: Batch, progress: console.Progress) -> dict[str, Any]:

@@ -22,12 +22,14 @@ from hits.domain.demographics import QUESTIONS
 from hits.domain.external_question import NO_ASSIGNMENT
 from hits.domain.states import BatchState
 from hits.markdown import to_html
-from hits.models import Batch, Unit, Worker
+from hits.models import Batch, Hit, Unit, Worker
 from hits.selectors import pages
-from hits.selectors.eligibility import declared_country, why_not
+from hits.selectors.eligibility import declared_country, why_not_this
 from hits.selectors.hints import rules_of
 from hits.selectors.images import facts_of
 from hits.selectors.instructions import shown_by
+from hits.selectors.limits import has_ended
+from hits.selectors.listing import listing_of
 from hits.services.submit import PageKey, issue_token
 from hits.views import language
 
@@ -55,11 +57,12 @@ def hit_page(request: HttpRequest, public_id: uuid.UUID) -> HttpResponse:
         return _refused(request, "This photo was taken down, so there is nothing to do here.")
     submit_to = ""
     if not preview:
-        reasons = _closed_to(worker, unit)
+        hit = pages.hit_of(unit, _parameter(request, "hitId"))
+        if hit is None or unit.batch.state == BatchState.CLOSED or not worker_id:
+            return _refused(request, "This task is not open.")
+        reasons = _closed_to(worker, hit, assignment_id)
         if reasons:
             return _refused(request, *reasons)
-        if unit.batch.state == BatchState.CLOSED or not worker_id or not _parameter(request, "hitId"):
-            return _refused(request, "This task is not open.")
         submit_to = _submit_url(_parameter(request, "turkSubmitTo"))
         if not submit_to:
             return _refused(request, "This page was opened from a marketplace that is not on our list.")
@@ -91,11 +94,12 @@ def _submit_url(turk_submit_to: str) -> str:
     return f"{turk_submit_to.rstrip('/')}/mturk/externalSubmit"
 
 
-def _closed_to(worker: Worker | None, unit: Unit) -> list[str]:
+def _closed_to(worker: Worker | None, hit: Hit, assignment_id: str) -> list[str]:
     """Return why this worker may not begin; work that was begun is never held up."""
-    if worker is not None and pages.has_begun(worker, unit):
+    known = pages.attempt_at(worker, hit, assignment_id)
+    if known is not None and not has_ended(known):
         return []
-    return why_not(worker, unit.batch)
+    return why_not_this(worker, hit, besides=known.pk if known else None)
 
 
 def _refused(request: HttpRequest, *reasons: str) -> HttpResponse:
@@ -115,6 +119,7 @@ def _context(request: HttpRequest, unit: Unit, *, preview: bool, submit_to: str)
     page_unit = kind.page_unit(unit.payload, facts_of(kind.image_ids(unit.payload)), seed=assignment_id)
     consent = None if preview else _consent(batch, worker_id)
     pay = _pay(batch)
+    usual_seconds = listing_of(batch).usual_seconds
     config: dict[str, Any] = {
         "mode": "preview" if preview else "work",
         "consent": consent,
@@ -127,7 +132,7 @@ def _context(request: HttpRequest, unit: Unit, *, preview: bool, submit_to: str)
         "kindVersion": batch.kind_version,
         "unit": page_unit,
         "pay": pay,
-        "usual_seconds": kind.usual_seconds,
+        "usual_seconds": usual_seconds,
         "instructions": batch.instructions_id,
         "hints": [rule.value for rule in rules_of(kind)],
     }
@@ -147,7 +152,7 @@ def _context(request: HttpRequest, unit: Unit, *, preview: bool, submit_to: str)
         # Our worker site counts down above the frame, from the accept itself: two clocks would differ.
         # And it has the languages in its own bar, for all tasks at once.
         "host_counts_down": batch.environment == "local",
-        "usual_minutes": max(1, round(kind.usual_seconds / 60)),
+        "usual_minutes": max(1, round(usual_seconds / 60)),
         "instructions": shown_by(batch),
         "catalog": language.catalog(),
         "languages": language.language_links(request),

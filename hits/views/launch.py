@@ -9,18 +9,20 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
 from hits import registry
-from hits.domain.pay import cents_per_hour
+from hits.domain.costs import cost_table
+from hits.domain.opinions import parts
 from hits.domain.states import Purpose
 from hits.forms import LaunchForm, launch_key
 from hits.kind import HitKind
 from hits.models import Image, Project
-from hits.mturk.environments import current
+from hits.selectors.forecast import forecast_for
 from hits.selectors.images import unused
 from hits.selectors.instructions import of_kind
 from hits.services import launch
 from hits.services.errors import Refused
 from hits.views.access import project_page
-from hits.views.balance import balance, forget_balance
+from hits.views.balance import forget_balance
+from hits.views.costs import cost_context, with_funds
 from hits.views.who import person
 
 
@@ -48,8 +50,13 @@ def batch_new(request: HttpRequest, project: Project) -> HttpResponse:
     if request.method == "POST" and images:
         if form.is_valid():
             if request.POST.get("step") == "launch":
-                return _launch(request, project, kind, form, images)
-            context |= _estimate(project, kind, form) | {"launch_key": uuid.uuid4().hex}
+                launched = _launch(request, project, kind, form, images)
+                if isinstance(launched, HttpResponse):
+                    return launched
+                context["refused"], status = launched, 400
+            if request.POST.get("step") != "change":
+                key = launch_key(request.POST) or uuid.uuid4().hex
+                context |= _estimate(project, kind, form) | {"launch_key": key}
         else:
             status = 400
     return render(request, "hits/batch_new.html", context, status=status)
@@ -67,28 +74,37 @@ def photo_kinds() -> list[HitKind]:
 
 def _estimate(project: Project, kind: HitKind, form: LaunchForm) -> dict[str, Any]:
     terms = form.terms
-    reward = terms.reward_cents or 0
-    rate = cents_per_hour(reward, kind.usual_seconds) or 0
-    fair = -(-project.target_cents_per_hour * kind.usual_seconds // 3600)
-    funds = balance()
-    cost = launch.estimate(kind=kind, terms=terms, units=form.units)
-    return {
-        "estimate": cost,
+    reward, bonus, each = terms.reward_cents or 0, terms.bonus_cents or 0, terms.opinions or 1
+    found = launch.estimate(kind=kind, terms=terms, units=form.units)
+    photos = f"{form.units} photo{'' if form.units == 1 else 's'}"
+    rewards = f"Rewards, {photos} × {each} worker{'' if each == 1 else 's'}"
+    return cost_context(
+        project=project,
+        cost=cost_table(found, rewards=rewards, reward_cents=reward, bonus_cents=bonus),
+        held_cents=found.held_cents,
+        most_cents=found.most_cents,
+    ) | {
+        "estimate": found,
         "terms": terms,
         "who_may": form.who_may,
+        "scope": form.scope_words,
         "units": form.units,
-        "rate": rate,
-        "under": max(0, project.target_cents_per_hour - rate),
-        "fair_reward": fair,
-        "balance": funds,
-        "environment": current(),
-        "short": max(0, cost.held_cents - funds.available_cents) if funds else 0,
+        "parts": parts(each),
+        "forecast": forecast_for(
+            project=project,
+            kind=kind,
+            reward_cents=reward,
+            bonus_cents=bonus,
+            opinions=each,
+            units=form.units,
+        ),
     }
 
 
 def _launch(
     request: HttpRequest, project: Project, kind: HitKind, form: LaunchForm, images: list[Image]
-) -> HttpResponse:
+) -> HttpResponse | str:
+    """Launch and go to the batch, or return why not."""
     chosen = [image.pk for image in images[: form.units]]
     units = [launch.PlannedUnit(f"image-{pk}", {"image": pk}) for pk in chosen]
     try:
@@ -98,12 +114,13 @@ def _launch(
             name=form.cleaned_data["name"],
             units=units,
             by=person(request),
-            terms=form.terms,
+            terms=with_funds(form.terms),
             once=launch_key(request.POST),
         )
     except Refused as error:
-        messages.error(request, f"Not launched: {error}.")
-        return redirect("batch-new", project.slug)
+        return str(error)
     forget_balance()
-    messages.success(request, f"{batch.name} is launched; its {len(units)} tasks are being published.")
+    tasks = len(units) * len(parts(batch.opinions))
+    said = "its only task is" if tasks == 1 else f"its {tasks} tasks are"
+    messages.success(request, f"{batch.name} is launched; {said} being published.")
     return redirect("batch-detail", batch.pk)

@@ -85,6 +85,8 @@ def _evidence(found: review.Looked) -> dict[str, Any]:
         "fees": batch.fees,
         "record": people.record_of(found.assignment.worker, batch.project),
         "open_here": found.assignment.status == AssignmentStatus.SUBMITTED and found.taken_up is None,
+        "may_override": found.assignment.status == AssignmentStatus.REJECTED,
+        "no_override": services.no_override(found.assignment),
     }
 
 
@@ -121,10 +123,25 @@ def decide(request: HttpRequest, assignment_id: int) -> HttpResponse:
 
 
 @require_POST
+def override(request: HttpRequest, assignment_id: int) -> HttpResponse:
+    """Approve what was rejected, and pay it."""
+    row = _assignment(request, assignment_id)
+    try:
+        decision = services.override(
+            assignment=row, by=person(request), feedback=request.POST.get("feedback", "")
+        )
+    except Refused as error:
+        messages.error(request, f"Not overridden: {error}")
+    else:
+        _settle(request, decision)
+    return redirect("assignment-detail", row.pk)
+
+
+@require_POST
 def pay_again(request: HttpRequest, assignment_id: int) -> HttpResponse:
     """Repeat what the marketplace refused, after its cause was mended."""
     row = _assignment(request, assignment_id)
-    decision = row.decisions.first()
+    decision = row.decisions.order_by("-pk").first()
     try:
         if decision is None:
             raise Refused("Nothing is decided here yet, so there is nothing to repeat.")

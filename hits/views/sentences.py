@@ -24,7 +24,6 @@ SENTENCES = (
     _("The text has changed since you opened this page. Reload it and read it again."),
     _("This submission was sent before with other content. Reload the task and submit again."),
     _("Read and accept the consent text, and say where you work from, first."),
-    _("You have handed in as many of these as one worker may. Please return this task."),
     _("The request is too large; shorten the texts."),
     # hits/selectors/eligibility.py
     _("This can be done once, and you have handed yours in."),

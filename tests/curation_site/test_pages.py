@@ -14,6 +14,7 @@ from curation import services
 from curation.models import ComparisonRound, DatasetVersion
 from hits.models import Job, Project
 from hits.services.errors import Refused
+from tests.support import market
 from tests.support.pages import squeezed
 from tests.validation.factory import Work
 
@@ -165,6 +166,7 @@ def test_a_round_is_queued_with_the_paper_s_floor(client: Client, work: Work, re
 def test_launching_a_round_takes_two_steps(
     client: Client, places: dict[str, tuple[str, str]], researcher: User
 ) -> None:
+    market.fund()
     client.force_login(researcher)
     url = places["round"][1]
     values = {"name": "", "reward": "0.55", "assignments": "2", "units": "1"}

@@ -32,6 +32,11 @@ window.onload = function () {
     document.getElementById('submitButton').value = 'Accept the HIT first';
   }
   SET_ACTION
+  form.onsubmit = function () {
+    if (form.mood.value) return true;
+    alert('Choose a mood first.');
+    return false;
+  };
   try { document.getElementById('cookie').textContent = 'cookie: ' + document.cookie; }
   catch (refusal) { document.getElementById('cookie').textContent = 'no cookie'; }
   try { document.getElementById('outside').textContent = parent.document.title; }
@@ -115,6 +120,11 @@ def test_an_old_page_is_previewed_filled_in_and_handed_in(
     assert frame.locator("#cookie").inner_text() == "no cookie"
     assert frame.locator("#outside").inner_text() == "no parent"
     assert frame.locator("#storage").inner_text() == "no storage"
+    frame.get_by_role("button", name="Submit").click()
+    said = frame.get_by_role("alert")
+    said.get_by_text("Choose a mood first.").wait_for()
+    said.get_by_role("button", name="OK").click()
+    said.wait_for(state="detached")
     frame.get_by_label("tense").check()
     frame.get_by_label("people").check()
     frame.get_by_label("Why?").fill("Fists, frowns & <silence>")

@@ -11,7 +11,7 @@ from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
 from django.db import connection
 
-from hits.domain.states import AssignmentStatus, BatchState, HitState, Role
+from hits.domain.states import AssignmentStatus, BatchState, Role
 from hits.models import Assignment, Batch, Hit, Image, Membership, Project
 from tests.support import market
 from tests.support.pictures import picture
@@ -70,7 +70,7 @@ def test_the_same_photos_are_not_offered_twice_unless_asked_for(
     assert Batch.objects.count() == 2
 
 
-def test_a_launch_without_funds_says_how_to_go_on_and_is_resumed(
+def test_a_launch_without_funds_leaves_nothing_and_says_how_to_go_on(
     project: Project, make_image: MakeImage
 ) -> None:
     for seed in range(3):
@@ -79,13 +79,13 @@ def test_a_launch_without_funds_says_how_to_go_on_and_is_resumed(
     said = _refused(
         "launch_batch", "sherlock_observation", "--project", project.slug, "--reward-cents", "110"
     )
-    batch = Batch.objects.get()
     assert "manage.py deposit" in said
-    assert f"manage.py resume_batch {batch.pk}" in said
-    assert Hit.objects.filter(state=HitState.LIVE).count() == 1
+    assert "has $2.00" in said
+    assert not Batch.objects.exists()
     _json("deposit", 1_000, "--note", "grant 7")
-    assert _json("resume_batch", batch.pk) | {"estimate_cents": 0} == {
-        "batch": batch.pk,
+    made = _json("launch_batch", "sherlock_observation", "--project", project.slug, "--reward-cents", 110)
+    assert made | {"estimate_cents": 0} == {
+        "batch": made["batch"],
         "kind": "sherlock_observation",
         "hits": 3,
         "assignments": 3,

@@ -11,8 +11,8 @@ from django.urls import URLPattern, reverse
 
 from hits import urls
 from hits.domain.instructions import Text
-from hits.models import Assignment, Batch, Hit, Image, Job, Project
-from hits.services import instructions
+from hits.models import Assignment, Batch, Hit, Image, Job, Project, TaskTemplate
+from hits.services import instructions, templates
 from tests.support import market
 from tests.support.loop import collected, published
 
@@ -21,6 +21,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 # Marketplace workers' frames and the API inside them: their own sign-in, tested in test_hit_page.py.
 ELSEWHERE = {
     "hit-page",
+    "hit-document",
     "hit-api-open",
     "hit-api-draft",
     "hit-api-hints",
@@ -54,25 +55,45 @@ PAGES = [
     Page("project-batches", "slug"),
     Page("batch-new", "slug"),
     Page("project-images", "slug"),
+    Page("project-templates", "slug"),
+    Page("template-detail", "template"),
+    Page("template-document", "template"),
     Page("project-instructions", "slug"),
     Page("instructions-edit", "kind"),
     Page("instructions-preview", "kind"),
     Page("instructions-version", "version"),
     Page("project-review", "slug"),
+    Page("project-pay", "slug"),
+    Page("project-pay-csv", "slug"),
     Page("project-people", "slug"),
     acts("member-add", "slug", researcher=FORBIDDEN, username="ada", role="admin"),
     Page("member-role", "member", post={"role": "researcher"}, researcher=FORBIDDEN, admin=MOVED),
+    Page("project-money", "slug"),
+    Page("project-ledger-csv", "slug"),
+    acts("batch-cap", "batch", researcher=FORBIDDEN, cap="500"),
     Page("project-consent", "slug"),
     Page("project-history", "slug", researcher=FORBIDDEN),
     Page("batch-detail", "batch"),
     Page("batch-review", "batch"),
+    Page("batch-results", "batch"),
+    Page("results-file", "batch", post={}),
+    Page("results-upload", "batch", post={}, researcher=400, admin=400),
     acts("batch-sync", "batch"),
     acts("batch-publish", "batch"),
     acts("batch-close", "batch"),
+    Page("batch-extend", "batch"),
+    acts("batch-extend-again", "batch"),
     acts("batch-instructions", "batch", version="1", instead_of="0"),
     acts("batch-approve-all", "batch", last="0"),
+    Page("batch-reconcile", "batch"),
+    acts("reconcile-compare", "batch"),
+    acts("reconcile-hit", "batch", act="expire", hit_id="3NONE"),
+    Page("reconcile-assignment", "shown"),
+    Page("reconcile-submission", "stored"),
+    Page("batch-top-up", "batch"),
     Page("assignment-detail", "assignment"),
     acts("decide", "assignment", verdict="approve"),
+    acts("override", "assignment"),
     acts("pay-again", "assignment"),
     Page("job-detail", "job"),
     acts("job-cancel", "job"),
@@ -89,6 +110,7 @@ class World:
     assignment: Assignment
     job: Job
     member: User
+    template: TaskTemplate
 
     def url(self, page: Page) -> str:
         """The page's address in this world."""
@@ -99,7 +121,10 @@ class World:
             "kind": [self.project.slug, self.batch.kind],
             "version": [self.project.slug, self.batch.kind, 1],
             "batch": [self.batch.pk],
+            "template": [self.project.slug, self.template.pk],
             "assignment": [self.assignment.pk],
+            "shown": [self.batch.pk, self.assignment.pk],
+            "stored": [self.batch.pk, self.assignment.submission_id],
             "job": [self.job.pk],
         }
         return reverse(page.name, args=keys[page.key])
@@ -114,7 +139,8 @@ def world(project: Project, researcher: User, make_image: Callable[..., Image]) 
     instructions.publish(
         project=project, kind_name=batch.kind, text=Text("Look.", "Twice."), note="New", based_on=0, by=None
     )
-    return World(project, batch, assignment, Job.objects.get(), researcher)
+    template = templates.save_template(project=project, name="Old page", html="<p>${a}</p>", by=None)
+    return World(project, batch, assignment, Job.objects.get(), researcher, template)
 
 
 def call(client: Client, world: World, page: Page) -> Any:

@@ -175,9 +175,7 @@ def test_what_the_marketplace_shows_and_we_do_not_know_is_listed_and_cannot_be_a
     submission = store(page_key(task.hit, task.slot.assignment_id, worker.worker_id), observations())
     market.hand_over(task, submission, submission_id="made up")
     (row,) = collected(batch)
-    assert "Submitted, but not known to our pages" in squeezed(
-        desk.get(reverse("batch-detail", args=[batch.pk]))
-    )
+    assert "1 only on the marketplace." in squeezed(desk.get(reverse("batch-detail", args=[batch.pk])))
     page = squeezed(desk.get(reverse("assignment-detail", args=[row.pk])))
     assert 'value="reject"' in page
     assert 'value="approve"' not in page

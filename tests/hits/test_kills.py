@@ -26,48 +26,35 @@ from hits.models import Assignment, Hit, Image, Project, Submission, Worker, Wor
 from hits.mturk.boto import marketplace
 from hits.mturk.environments import resolve
 from hits.payments import ledger
-from hits.services import review
+from hits.services import outbox, review
 from hits.services.qualifications import ONE_CALL, decide_about
+from hits.services.qualifications import settle_outstanding as settle_workers
 from hits.services.submit import issue_token
 from tests.support import children, market
 from tests.support.answers import observations
+from tests.support.failing import leases_run_out, publish_all, settle_all
 from tests.support.loop import collected, launched, page_key, published
 
 pytestmark = pytest.mark.django_db(transaction=True)
 MakeImage = Callable[..., Image]
 
-PUBLISH = """
-from hits.models import Batch
-from hits.mturk.boto import marketplace
-from hits.services.publish import publish_batch
-print(publish_batch(batch=Batch.objects.get(), marketplace=marketplace()))
-"""
 
-SETTLE = """
-from hits.mturk.boto import marketplace
-from hits.services.review import settle_outstanding
-print(settle_outstanding(marketplace=marketplace()))
-"""
-
-
-QUALIFY = """
-from hits.mturk.boto import marketplace
-from hits.services.qualifications import settle_outstanding
-print(settle_outstanding(marketplace=marketplace()))
-"""
+def qualify() -> None:
+    """Carry out what was decided about workers; for a child process."""
+    settle_workers(marketplace=marketplace())
 
 
 @pytest.fixture(params=["in process", "over HTTP"])
-def endpoint(request: pytest.FixtureRequest, settings: Any) -> Iterator[dict[str, str]]:
-    """Return the child's environment for one transport; the platform's own settings follow it."""
+def endpoint(request: pytest.FixtureRequest, settings: Any) -> Iterator[None]:
+    """Reach the marketplace in process, or through a real server; forks follow this process's settings."""
     if request.param == "in process":
-        yield {"MTURK_ENDPOINT": "local"}
+        yield
         return
     with children.server(children.free_port()) as base:
         settings.MTURK_ENDPOINT = f"{base}/mturk/"
         assert resolve(settings.MTURK_ENDPOINT).in_process is False
         settings.HIT_ORIGIN = base.replace("localhost", "127.0.0.1")
-        yield {"MTURK_ENDPOINT": settings.MTURK_ENDPOINT, "HIT_ORIGIN": settings.HIT_ORIGIN}
+        yield
 
 
 # Where the child dies, how many HITs the marketplace then has, and what the first row of ours says.
@@ -83,35 +70,34 @@ POINTS = [
 def test_killed_while_publishing_each_hit_exists_once(
     project: Project,
     make_image: MakeImage,
-    endpoint: dict[str, str],
+    endpoint: None,
     point: str,
     on_marketplace: int,
     state: str,
 ) -> None:
     market.fund()
     batch = launched(project, [make_image(n) for n in range(3)])
-    killed = children.run(PUBLISH, DEERSTALKER_CRASH_AT=point, **endpoint)
-    assert killed.returncode == EXIT_STATUS, killed.stderr
+    assert children.forked(publish_all, crash_at=point) == EXIT_STATUS
     assert HIT.objects.count() == on_marketplace
     first = Hit.objects.order_by("pk").first()
     assert first is not None
     assert first.state == state
     assert (first.hit_id is not None) == (state == HitState.LIVE)
-    again = children.run(PUBLISH, **endpoint)
-    assert again.returncode == 0, again.stderr
+    leases_run_out()
+    assert children.forked(publish_all) == 0
     assert HIT.objects.count() == 3
     assert set(Hit.objects.values_list("hit_id", flat=True)) == set(
         HIT.objects.values_list("hit_id", flat=True)
     )
     assert ledger.totals(batch=batch).held == marketplace().balance().on_hold_cents == 330
-    rerun = children.run(PUBLISH, **endpoint)
-    assert (rerun.stdout.strip(), HIT.objects.count()) == ("0", 3)
+    assert children.forked(publish_all) == 0
+    assert HIT.objects.count() == 3
 
 
 @pytest.mark.parametrize("point", ["settle.after_intent", "settle.after_call"])
 @pytest.mark.parametrize("operation", ["approve", "bonus"])
 def test_killed_while_paying_everything_is_paid_once(
-    project: Project, make_image: MakeImage, endpoint: dict[str, str], operation: str, point: str
+    project: Project, make_image: MakeImage, endpoint: None, operation: str, point: str
 ) -> None:
     market.fund(10_000)
     batch = published(project, [make_image(1)])
@@ -119,16 +105,16 @@ def test_killed_while_paying_everything_is_paid_once(
     (assignment,) = collected(batch)
     decision = review.decide(assignment=assignment, verdict=Verdict.APPROVE, by=None)
     if operation == "bonus":  # the reward is through, so the bonus is the call that dies
-        review._settle_call(decision.calls.get(operation="approve"), marketplace())
-    killed = children.run(SETTLE, DEERSTALKER_CRASH_AT=point, **endpoint)
-    assert killed.returncode == EXIT_STATUS, killed.stderr
+        assert outbox.settle_call(call=decision.calls.get(operation="approve"), marketplace=marketplace())
+    assert children.forked(settle_all, crash_at=point) == EXIT_STATUS
     call = decision.calls.get(operation=operation)
     assert (call.state, call.done_at) == (CallState.INTENT, None)
     made = point == "settle.after_call"
+    leases_run_out()
     assert (Slot.objects.get().state == "approved") == (made or operation == "bonus")
     assert BonusPayment.objects.count() == (made and operation == "bonus")
     for _ in range(2):
-        assert children.run(SETTLE, **endpoint).returncode == 0
+        assert children.forked(settle_all) == 0
     sums = ledger.totals(batch=batch)
     assert (sums.reward, sums.bonus, sums.held) == (110, 30, 0)
     assert BonusPayment.objects.count() == 1
@@ -137,7 +123,7 @@ def test_killed_while_paying_everything_is_paid_once(
 
 @pytest.mark.parametrize("point", ["qualify.after_intent", "qualify.after_call"])
 def test_killed_while_granting_the_worker_holds_it_once(
-    project: Project, make_image: MakeImage, endpoint: dict[str, str], point: str
+    project: Project, make_image: MakeImage, endpoint: None, point: str
 ) -> None:
     market.fund()
     published(project, [make_image(1)])
@@ -146,21 +132,19 @@ def test_killed_while_granting_the_worker_holds_it_once(
     decision = decide_about(
         project=project, worker=worker, action=WorkerAction.GRANT, pool=Pool.TRAINED, reason="Ready.", by=None
     )
-    killed = children.run(QUALIFY, DEERSTALKER_CRASH_AT=point, **endpoint)
-    assert killed.returncode == EXIT_STATUS, killed.stderr
+    assert children.forked(qualify, crash_at=point) == EXIT_STATUS
     assert WorkerCall.objects.get(decision=decision).state == CallState.INTENT
     made = point == "qualify.after_call"
     assert [row.value for row in MarketQualification.objects.all()] == [1] * made
     WorkerCall.objects.update(attempt_at=timezone.now() - ONE_CALL)  # nothing can be on its way any more
-    again = children.run(QUALIFY, **endpoint)
-    assert (again.returncode, again.stdout.strip()) == (0, "1"), again.stderr
+    assert children.forked(qualify) == 0
     assert WorkerCall.objects.get(decision=decision).state == CallState.DONE
     assert [row.value for row in MarketQualification.objects.all()] == [1]
 
 
 @pytest.mark.parametrize("point", ["qualify.after_call", "qualify.after_notice"])
 def test_killed_while_telling_of_a_pause_the_worker_is_told_and_excluded_once(
-    project: Project, make_image: MakeImage, endpoint: dict[str, str], point: str
+    project: Project, make_image: MakeImage, endpoint: None, point: str
 ) -> None:
     market.fund()
     published(project, [make_image(1)])
@@ -169,13 +153,11 @@ def test_killed_while_telling_of_a_pause_the_worker_is_told_and_excluded_once(
     decision = decide_about(
         project=project, worker=worker, action=WorkerAction.GRANT, pool=Pool.EXCLUDED, reason="Why.", by=None
     )
-    killed = children.run(QUALIFY, DEERSTALKER_CRASH_AT=point, **endpoint)
-    assert killed.returncode == EXIT_STATUS, killed.stderr
+    assert children.forked(qualify, crash_at=point) == EXIT_STATUS
     told = int(point == "qualify.after_notice")
     assert Message.objects.count() == told
     WorkerCall.objects.update(attempt_at=timezone.now() - ONE_CALL)  # nothing can be on its way any more
-    again = children.run(QUALIFY, **endpoint)
-    assert (again.returncode, again.stdout.strip()) == (0, "1"), again.stderr
+    assert children.forked(qualify) == 0
     call = WorkerCall.objects.get(decision=decision)
     assert (call.state, call.error) == (CallState.DONE, "")
     assert [row.value for row in MarketQualification.objects.all()] == [1]

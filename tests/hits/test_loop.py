@@ -13,7 +13,7 @@ from hits.mturk.boto import marketplace
 from hits.mturk.port import Failure, MarketplaceError
 from hits.payments import ledger
 from hits.payments.models import LedgerEntry, LedgerError
-from hits.services import collect, publish, review
+from hits.services import collect, outbox, publish, review
 from hits.services.errors import Conflict, Refused
 from hits.services.launch import Terms
 from tests.support import market
@@ -98,16 +98,16 @@ def test_publishing_again_creates_nothing(project: Project, make_image: MakeImag
     assert len(list(marketplace().list_hits())) == 4
 
 
-def test_no_funds_is_one_clear_refusal_and_what_is_live_stays(
+def test_a_batch_that_the_account_cannot_hold_is_refused_before_its_first_hit(
     project: Project, make_image: MakeImage
 ) -> None:
     market.fund(110 + 109)
     batch = launched(project, [make_image(1), make_image(2)])
     with pytest.raises(Refused, match="insufficient funds"):
         publish.publish_batch(batch=batch, marketplace=marketplace())
-    assert Hit.objects.filter(state=HitState.LIVE).count() == 1
+    assert not Hit.objects.exclude(state=HitState.PLANNED).exists()
     market.fund(1)
-    assert publish.publish_batch(batch=batch, marketplace=marketplace()) == 1
+    assert publish.publish_batch(batch=batch, marketplace=marketplace()) == 2
 
 
 def test_the_port_refuses_to_be_called_inside_a_transaction() -> None:
@@ -210,7 +210,7 @@ def test_a_bonus_is_not_repeated_after_its_token_died(project: Project, make_ima
     OutgoingCall.objects.filter(pk=call.pk).update(
         state="intent", attempt_at=timezone.now() - timedelta(hours=25)
     )
-    review.settle_outstanding(marketplace=marketplace())
+    outbox.settle_outstanding(marketplace=marketplace())
     assert len(list(marketplace().list_bonuses(assignment.assignment_id))) == 1
     assert ledger.totals(batch=batch).bonus == 30
 

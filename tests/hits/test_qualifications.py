@@ -139,12 +139,14 @@ def test_one_submission_each_is_held_even_when_two_tasks_were_accepted(
     worker = market_worker()
     both = [accept(hit, worker) for hit in (first, second)]
     keys = [page_key(task.hit, task.slot.assignment_id, worker.worker_id) for task in both]
-    for key in keys:
-        submit.agree(key=key, version=1, country="US")
+    submit.agree(key=keys[0], version=1, country="US")
     answer = {"answer": observations(), "active_seconds": 9.0}
     submit.store_submission(key=keys[0], client_uuid=uuid.uuid4(), **answer)
     submit.store_submission(key=keys[0], client_uuid=uuid.uuid4(), **answer)  # the same task once more
-    with pytest.raises(NotEligible, match="as many of these as one worker may"):
+    # Told before any work, and held at the hand-over all the same.
+    with pytest.raises(NotEligible, match="This can be done once, and you have handed yours in"):
+        submit.agree(key=keys[1], version=1, country="US")
+    with pytest.raises(NotEligible, match="This can be done once, and you have handed yours in"):
         submit.store_submission(key=keys[1], client_uuid=uuid.uuid4(), **answer)
     assert Submission.objects.values("attempt").distinct().count() == 1
     assert "This can be done once, and you have handed yours in." in why_not(_ours(worker), first.unit.batch)

@@ -5,15 +5,17 @@ import socket
 import subprocess
 import sys
 import time
+import traceback
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from django.conf import settings
-from django.db import connection
+from django.db import connection, connections
 
 from annotation_site.management.commands.serve import worker_command
+from hits.mturk import boto
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -51,6 +53,43 @@ def run(code: str, **more: str) -> "subprocess.CompletedProcess[str]":
     )
 
 
+def forked(work: Callable[[], object], *, crash_at: str = "") -> int:
+    """Run ``work`` in a fork of this process, and return its exit status: 0, or 1 with the error on stderr.
+
+    A fork is ready at once, where a new interpreter loads Django for seconds. No connection crosses it: ours are
+    closed before, and the child opens its own, as any other process would.
+    """
+    return wait(start(work, crash_at=crash_at))
+
+
+def start(work: Callable[[], object], *, crash_at: str = "") -> int:
+    """Start ``work`` in a fork, and return its process id; see ``forked``."""
+    connections.close_all()
+    child = os.fork()
+    if child:
+        return child
+    status = 1
+    try:
+        os.environ["DEERSTALKER_CRASH_AT"] = crash_at
+        boto._local.__dict__.clear()  # a socket of the parent's would be shared
+        work()
+        status = 0
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        os._exit(status)
+
+
+def leave(status: int) -> None:
+    """End a forked child with a status of its own."""
+    os._exit(status)
+
+
+def wait(child: int) -> int:
+    """Wait for a process of ``start``, and return its exit status."""
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
 def free_port() -> int:
     """Return a port that nobody listens on."""
     with socket.socket() as probe:
@@ -62,9 +101,8 @@ def free_port() -> int:
 def server(port: int, **more: str) -> Iterator[str]:
     """Run the real web server on ``port``; yields its address on the public origin."""
     base = f"http://localhost:{port}"
-    environment = child_environment(
-        PORT=str(port), PUBLIC_URL=base, HIT_ORIGIN=f"http://127.0.0.1:{port}", **more
-    )
+    own = {"PORT": str(port), "PUBLIC_URL": base, "HIT_ORIGIN": f"http://127.0.0.1:{port}"}
+    environment = child_environment(**(own | more))
     command = [
         sys.executable, "-m", "gunicorn", "annotation_site.wsgi:application", "--bind", f"127.0.0.1:{port}",
         "--worker-class", "gthread", "--threads", "8", "--log-level", "critical",

@@ -5,7 +5,7 @@ from typing import Any
 
 from hits.marketplace.models import HIT, Attempt, Clock, Requester, Worker
 from hits.marketplace.models import Assignment as Slot
-from hits.marketplace.services import accounts, attempts
+from hits.marketplace.services import accounts, attempts, ledger
 from hits.models import Hit, Submission
 from tests.support.answers import observations
 from tests.support.loop import page_key, store
@@ -16,6 +16,11 @@ def fund(cents: int = 1_000_000) -> Requester:
     requester = Requester.objects.get(name=accounts.PLATFORM_NAME)
     accounts.deposit(requester=requester, cents=cents)
     return requester
+
+
+def ledger_adjust(requester: Requester, cents: int) -> None:
+    """Change the account's free balance from outside, as another use of it would."""
+    ledger.adjust(requester=requester, cents=cents, at=Clock.now(), note="test")
 
 
 def market_worker(name: str = "wilma") -> Worker:

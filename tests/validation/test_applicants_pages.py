@@ -14,6 +14,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from hits.models import Batch, Hit, Image, Job, Project
+from tests.support import market
 from tests.support.pages import squeezed
 from tests.validation.factory import Work
 from tests.validation.pool import application, bulk_applicants, grade, qualification
@@ -132,6 +133,7 @@ def wanted(images: list[Image], **changes: Any) -> dict[str, Any]:
 def test_a_qualification_round_is_launched_in_two_steps(
     client: Client, project: Project, images: list[Image], researcher: User
 ) -> None:
+    market.fund()
     client.force_login(researcher)
     url = reverse("qualification-new", args=[project.slug])
     asked = client.post(url, wanted(images))
@@ -199,6 +201,7 @@ def test_change_brings_the_form_back_as_it_was(
 def test_a_training_round_is_launched(
     client: Client, project: Project, images: list[Image], researcher: User
 ) -> None:
+    market.fund()
     client.force_login(researcher)
     url = reverse("training-new", args=[project.slug])
     values = {

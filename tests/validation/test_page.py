@@ -6,6 +6,7 @@ from django.test import Client
 from django.urls import reverse
 
 from hits.models import Batch, Hit
+from tests.support import market
 from tests.support.pages import squeezed
 from tests.validation.factory import Work, ratings, review
 from validation.services.judging import CandidateToRate, SetToJudge, launch_comparison, launch_review
@@ -36,6 +37,7 @@ def test_an_empty_page_says_what_will_appear(client: Client, work: Work, researc
 
 
 def test_a_round_is_launched_in_two_steps(client: Client, work: Work, researcher: User) -> None:
+    market.fund()
     work.observed(work.image(), count=4)
     client.force_login(researcher)
     url = reverse("judging", args=[work.project.slug])
@@ -51,6 +53,7 @@ def test_a_round_is_launched_in_two_steps(client: Client, work: Work, researcher
 
 
 def test_pressing_launch_twice_launches_once(client: Client, work: Work, researcher: User) -> None:
+    market.fund()
     work.observed(work.image(), count=4)
     client.force_login(researcher)
     url = reverse("judging", args=[work.project.slug])
@@ -66,11 +69,11 @@ def test_bad_terms_are_named_at_their_field(client: Client, work: Work, research
     client.force_login(researcher)
     reply = client.post(
         reverse("judging", args=[work.project.slug]),
-        {"reward": "free", "assignments": "10", "units": "4", "step": "launch"},
+        {"reward": "free", "assignments": "101", "units": "4", "step": "launch"},
     )
     page = reply.content.decode()
     assert reply.status_code == 400
-    for text in ("Use whole cents", "There are 3; use that or fewer.", "less than or equal to 9"):
+    for text in ("Use whole cents", "There are 3; use that or fewer.", "less than or equal to 100"):
         assert text in page
     assert not Batch.objects.filter(kind="observation_review").exists()
 

@@ -37,7 +37,7 @@ from hits.models import (
 from hits.mturk.boto import marketplace
 from hits.payments import ledger
 from hits.selectors import eligibility
-from hits.services import batches, publish, qualifications, review
+from hits.services import batches, outbox, publish, qualifications
 from tests.support import children, market
 from tests.support.answers import observations
 from tests.support.loop import collected
@@ -142,7 +142,7 @@ def _assignments(batch: Batch) -> list[Assignment]:
 
 
 def tasks_settle() -> None:
-    review.settle_outstanding(marketplace=marketplace())
+    outbox.settle_outstanding(marketplace=marketplace())
     qualifications.settle_outstanding(marketplace=marketplace())
 
 

@@ -5,6 +5,7 @@ import pytest
 from hits.domain.states import AssignmentStatus, BatchState
 from hits.models import Batch, Hit, Observation, Unit, Worker
 from hits.services.errors import Refused
+from hits.services.launch import Terms
 from hits.services.submit import NotEligible
 from tests.validation.factory import Work, ratings, review
 from validation.domain.scales import Dimension
@@ -120,3 +121,24 @@ def test_likert_judgments_in_the_order_of_submission(work: Work) -> None:
     approved = (AssignmentStatus.APPROVED,)
     assert likert_judgments(batch=batch, statuses=approved)["1"].judges == 1
     assert not judged_completely(batch=batch, statuses=approved)
+
+
+def test_judges_over_several_tasks_of_a_unit_count_together_and_nobody_twice(work: Work) -> None:
+    mine = work.observed(work.image(1), worker="AUTHOR")
+    others = work.observed(work.image(2), worker="OTHER")
+    batch, _ = launch_comparison(
+        project=work.project, sets=[a_set(mine, others)], by=None, terms=Terms(opinions=12)
+    )
+    work.publish(batch)
+    nine, three = Hit.objects.filter(unit__batch=batch).order_by("part")
+    for number in range(9):
+        work.answered(nine, f"J{number}", ratings(nine, 2))
+    assert not judged_completely(batch=batch)
+    with pytest.raises(NotEligible, match="You did this one already, in another task"):
+        work.answered(three, "J0", ratings(three, 2))
+    for number in range(9, 12):
+        work.answered(three, f"J{number}", ratings(three, 3))
+    found = likert_judgments(batch=batch)["1"]
+    assert (found.judges, len(set(found.workers))) == (12, 12)
+    assert found.candidates[0].ratings == (2,) * 9 + (3,) * 3
+    assert judged_completely(batch=batch)

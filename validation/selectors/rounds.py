@@ -124,7 +124,7 @@ class RoundLine:
 
 def qualifying_kinds() -> list[str]:
     """Return the names of the kinds whose answers are graded."""
-    return [name for name in registry.names() if registry.get(name).purpose is Purpose.QUALIFYING]
+    return list(registry.with_purpose(Purpose.QUALIFYING))
 
 
 def rule_of(row: QualificationRound) -> PassRule:

@@ -25,7 +25,7 @@ class Earlier:
 
 def kinds() -> list[str]:
     """Return the names of the kinds whose work a trainer answers."""
-    return [name for name in registry.names() if registry.get(name).purpose is Purpose.TRAINING]
+    return list(registry.with_purpose(Purpose.TRAINING))
 
 
 def unanswered(project: Project) -> "QuerySet[Assignment]":

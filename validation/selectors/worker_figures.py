@@ -4,9 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
 
+from hits import registry
 from hits.domain.chart import Chart, Point, pay_chart
 from hits.domain.pay import mean_cents, median_cents
-from hits.domain.states import AssignmentStatus, Match
+from hits.domain.states import AssignmentStatus, Match, Purpose
 from hits.models import Assignment, Observation, Project, Submission, Worker
 from hits.selectors import pay
 from hits.selectors.hints import count_of
@@ -45,6 +46,8 @@ class Figures:
 def figures_of(worker: Worker, project: Project) -> Figures:
     """Return the worker's rates; a fixed number of queries."""
     rows = Assignment.objects.filter(worker=worker, hit__unit__batch__project=project, match=Match.MATCHED)
+    # A compensation is approved whoever hands it in: it says nothing of anybody's work.
+    rows = rows.exclude(hit__unit__batch__kind__in=registry.with_purpose(Purpose.COMPENSATING))
     states = list(rows.values_list("status", flat=True))
     approved = states.count(AssignmentStatus.APPROVED)
     work = pay.work_of(project, workers=[worker.pk])

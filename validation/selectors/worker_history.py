@@ -71,7 +71,7 @@ def _declared(worker: Worker, project: Project) -> Iterator[Event]:
 
 def _one_by_one(worker: Worker, project: Project) -> Iterator[Event]:
     """Qualification and training submissions stand for themselves."""
-    rows = _work(worker, project).filter(hit__unit__batch__kind__in=_kinds(*_SINGLE))
+    rows = _work(worker, project).filter(hit__unit__batch__kind__in=registry.with_purpose(*_SINGLE))
     attempts = 0
     for row in rows.select_related("hit__unit__batch").order_by("submitted_at", "id"):
         batch = row.hit.unit.batch
@@ -84,7 +84,9 @@ def _one_by_one(worker: Worker, project: Project) -> Iterator[Event]:
 
 def _by_batch(worker: Worker, project: Project) -> Iterator[Event]:
     """All other work is summed up, a line a batch, at the time of its last submission."""
-    rows = _work(worker, project).exclude(hit__unit__batch__kind__in=_kinds(*_SINGLE)).order_by()
+    rows = (
+        _work(worker, project).exclude(hit__unit__batch__kind__in=registry.with_purpose(*_SINGLE)).order_by()
+    )
     grouped = rows.values("hit__unit__batch", "hit__unit__batch__name").annotate(
         n=Count("id"),
         first=Min("submitted_at"),
@@ -124,7 +126,8 @@ def _answered(worker: Worker, project: Project) -> Iterator[Event]:
 def _decided(worker: Worker, project: Project) -> Iterator[Event]:
     """Rejections, and approvals with words to the worker; plain approvals are in their batch's line."""
     rows = Decision.objects.filter(assignment__worker=worker, assignment__hit__unit__batch__project=project)
-    rows = rows.exclude(assignment__hit__unit__batch__kind__in=_kinds(*_SINGLE), verdict=Verdict.APPROVE)
+    single = registry.with_purpose(*_SINGLE)
+    rows = rows.exclude(assignment__hit__unit__batch__kind__in=single, verdict=Verdict.APPROVE)
     rows = rows.exclude(verdict=Verdict.APPROVE, feedback="").select_related("decided_by").order_by("-pk")
     for row in rows[:NEWEST]:
         word = "Approved" if row.verdict == Verdict.APPROVE else "Rejected"
@@ -175,10 +178,6 @@ def _grants(worker: Worker, project: Project) -> Iterator[Event]:
 
 def _work(worker: Worker, project: Project) -> "QuerySet[Assignment]":
     return Assignment.objects.filter(worker=worker, hit__unit__batch__project=project, match=Match.MATCHED)
-
-
-def _kinds(*purposes: Purpose) -> list[str]:
-    return [name for name in registry.names() if registry.get(name).purpose in purposes]
 
 
 def _pay_word(status: str) -> str:

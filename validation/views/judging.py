@@ -13,16 +13,17 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
 from hits import registry
+from hits.domain.costs import cost_table
 from hits.domain.facts import ImageFacts
 from hits.forms import MoneyField, PageForm, launch_key, typed_cost
 from hits.models import Batch, Observation, Project
-from hits.mturk.environments import current
 from hits.selectors import observations as collected
 from hits.selectors.images import facts
 from hits.services import launch
 from hits.services.errors import Refused
 from hits.services.launch import MAX_OPINIONS, Terms
 from hits.views.access import project_page
+from hits.views.costs import cost_context, with_funds
 from validation.domain.scales import WORDS, Dimension
 from validation.domain.votes import RatingSummary
 from validation.selectors import judging as selectors
@@ -82,16 +83,18 @@ class JudgingForm(PageForm):
             confirmed_cents=typed_cost(self.data),
         )
 
-    def estimate(self) -> dict[str, Any]:
+    def estimate(self, project: Project) -> dict[str, Any]:
         """Return what the confirming step shows; the form has to be valid."""
         terms, units = self.terms, self.cleaned_data["units"]
-        return {
-            "estimate": launch.estimate(kind=self.kind, terms=terms, units=units),
-            "terms": terms,
-            "units": units,
-            "environment": current(),
-            "launch_key": uuid.uuid4().hex,
-        }
+        each = self.cleaned_data["assignments"]
+        found = launch.estimate(kind=self.kind, terms=terms, units=units)
+        rewards = f"Rewards, {units} × {each} judge{'' if each == 1 else 's'}"
+        return cost_context(
+            project=project,
+            cost=cost_table(found, rewards=rewards, reward_cents=self.cleaned_data["reward"]),
+            held_cents=found.held_cents,
+            most_cents=found.most_cents,
+        ) | {"estimate": found, "terms": terms, "units": units, "launch_key": uuid.uuid4().hex}
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +135,7 @@ def judging(request: HttpRequest, project: Project) -> HttpResponse:
         elif request.POST.get("step") == "launch":
             return _launch(request, project, form, waiting)
         elif request.POST.get("step") != "change":
-            confirm = form.estimate()
+            confirm = form.estimate(project)
     tallies = selectors.review_tallies(project=project)
     page = Paginator(list(tallies.pairs), PER_PAGE).get_page(request.GET.get("page"))
     context = {
@@ -162,7 +165,7 @@ def _launch(
             observations=chosen,
             by=request.user,  # type: ignore[arg-type]
             name=form.cleaned_data["name"],
-            terms=form.terms,
+            terms=with_funds(form.terms),
             once=launch_key(request.POST),
         )
     except Refused as error:

@@ -13,21 +13,22 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from hits.domain.pay import cents_per_hour
+from hits.domain.costs import cost_table
 from hits.domain.pool import Pool
 from hits.domain.states import OPEN_JOB_STATES, AssignmentStatus
 from hits.forms import launch_key
 from hits.models import Image, Job, Project
-from hits.mturk.environments import current
 from hits.payments.summary import batch_money
 from hits.selectors import console
 from hits.selectors.access import listed
 from hits.selectors.eligibility import holders
+from hits.selectors.forecast import forecast_for
 from hits.selectors.images import facts, usable
 from hits.services import launch
 from hits.services.errors import Refused
 from hits.views.access import project_page
-from hits.views.balance import balance, forget_balance
+from hits.views.balance import forget_balance
+from hits.views.costs import cost_context, with_funds
 from hits.views.who import person
 from validation.domain.scores import score_chart
 from validation.models import QualificationRound
@@ -89,7 +90,7 @@ def qualification_new(request: HttpRequest, project: Project) -> HttpResponse:
             by=person(request),
             name=form.cleaned_data["name"],
             admission=form.admission,
-            terms=form.terms,
+            terms=with_funds(form.terms),
             once=launch_key(request.POST),
         )
         messages.success(request, f"{found.batch.name} is launched; its tasks are being published.")
@@ -118,7 +119,7 @@ def training_new(request: HttpRequest, project: Project) -> HttpResponse:
             by=person(request),
             name=form.cleaned_data["name"],
             countries=form.cleaned_data["countries"],
-            terms=form.terms,
+            terms=with_funds(form.terms),
             once=launch_key(request.POST),
         )
         messages.success(request, f"{batch.name} is launched; its tasks are being published.")
@@ -173,23 +174,34 @@ def _new(
 def _estimate(project: Project, form: RoundForm, over: int, places: int) -> dict[str, Any]:
     wanted = services.planned(places=places, over=over)
     terms = replace(form.terms, opinions=wanted.each)
-    cost = launch.estimate(kind=form.kind, terms=terms, units=wanted.hits)
-    funds = balance()
-    rate = cents_per_hour(form.cleaned_data["reward"], form.kind.usual_seconds) or 0
-    return {
-        "estimate": cost,
+    reward: int = form.cleaned_data["reward"]
+    found = launch.estimate(kind=form.kind, terms=terms, units=wanted.hits)
+    rewards = f"Rewards, {_counted(wanted.hits, 'task')} × {_counted(wanted.each, 'worker')}"
+    return cost_context(
+        project=project,
+        cost=cost_table(found, rewards=rewards, reward_cents=reward),
+        held_cents=found.held_cents,
+        most_cents=found.most_cents,
+    ) | {
+        "estimate": found,
         "terms": terms,
         "spread": wanted,
         "over": over,
         "places": places,
-        "rate": rate,
-        "under": max(0, project.target_cents_per_hour - rate),
-        "fair_reward": -(-project.target_cents_per_hour * form.kind.usual_seconds // 3600),
-        "balance": funds,
-        "environment": current(),
-        "short": max(0, cost.held_cents - funds.available_cents) if funds else 0,
+        "forecast": forecast_for(
+            project=project,
+            kind=form.kind,
+            reward_cents=reward,
+            bonus_cents=0,
+            opinions=wanted.each,
+            units=wanted.hits,
+        ),
         "launch_key": uuid.uuid4().hex,
     }
+
+
+def _counted(number: int, word: str) -> str:
+    return f"{number} {word}{'' if number == 1 else 's'}"
 
 
 def _carried(data: QueryDict) -> list[tuple[str, str]]:

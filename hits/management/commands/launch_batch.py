@@ -6,9 +6,9 @@ from typing import Any
 from hits import registry
 from hits.domain.countries import codes_from
 from hits.domain.pool import Pool
-from hits.domain.states import Purpose
+from hits.domain.states import Purpose, UnitScope
 from hits.management.base import DeerstalkerCommand, bad_input
-from hits.management.publishing import emit_published, publish_now
+from hits.management.publishing import account_cents, emit_published, publish_launched
 from hits.management.rows import checked_limit, project_called
 from hits.models import Instructions, Project
 from hits.selectors.images import unused, usable
@@ -32,8 +32,18 @@ class Command(DeerstalkerCommand):
         parser.add_argument("--bonus-cents", type=int)
         parser.add_argument("--assignments", type=int, help="different workers per image")
         parser.add_argument(
-            "--confirm-cents", type=int, help="the most it can cost; needed on a live marketplace"
+            "--confirm-cents",
+            type=int,
+            help="the most it can cost; needed on a live marketplace and above the project's threshold",
         )
+        parser.add_argument("--budget-cap-cents", type=int, help="the most that the batch may ever cost")
+        parser.add_argument(
+            "--unit-scope",
+            choices=[scope.value for scope in UnitScope],
+            default=UnitScope.BATCH.value,
+            help="a worker gets each image once in this batch, or once in the project",
+        )
+        parser.add_argument("--masters", action="store_true", help="only workers that are called Masters")
         parser.add_argument("--name", default="")
         parser.add_argument("--limit", type=int, help="take at most this many images")
         parser.add_argument(
@@ -67,17 +77,21 @@ class Command(DeerstalkerCommand):
         images = images[:limit]
         units = [PlannedUnit(key=f"image-{image.pk}", payload={"image": image.pk}) for image in images]
         terms = Terms(
-            options["reward_cents"],
-            options["bonus_cents"],
-            options["assignments"],
-            options["confirm_cents"],
-            _access(project, kind.name, options),
+            reward_cents=options["reward_cents"],
+            bonus_cents=options["bonus_cents"],
+            opinions=options["assignments"],
+            confirmed_cents=options["confirm_cents"],
+            access=_access(project, kind.name, options),
+            masters_only=options["masters"],
+            budget_cap_cents=options["budget_cap_cents"],
+            unit_scope=UnitScope(options["unit_scope"]),
+            available_cents=account_cents(),
         )
         name = options["name"] or kind.title
         batch, _ = launch_batch(
             project=project, kind_name=kind.name, name=name, units=units, by=None, terms=terms
         )
-        emit_published(self, options, publish_now(batch))
+        emit_published(self, options, publish_launched(batch))
 
 
 def _access(project: Project, kind_name: str, options: dict[str, Any]) -> Access:

@@ -1,8 +1,8 @@
 """HTMLQuestion: a whole page of HTML that the marketplace shows for the requester (schema 2011-11-11).
 
-The root holds HTMLContent, nearly always as CDATA, and FrameHeight. The page is shown as it was written, but for two
-things that Amazon's frame does as well (``prepare_page``): a form that names Amazon's own address hands in here
-instead, and it carries the assignment's id.
+The root holds HTMLContent, nearly always as CDATA, and FrameHeight. The page is shown as it was written, but for
+three things: a form that names Amazon's own address hands in here instead, and carries the assignment's id
+(``prepare_page``); and a script of ours comes first, because a frame without rights shows no dialogs.
 """
 
 from __future__ import annotations
@@ -22,8 +22,9 @@ ROOT, VERSION = "HTMLQuestion", "2011-11-11"
 AMAZON_HOSTS = frozenset({"www.mturk.com", "workersandbox.mturk.com", "worker.mturk.com"})
 SUBMIT_PATH = "/mturk/externalSubmit"
 ASSIGNMENT_FIELD = "assignmentId"
+_DOCTYPE = re.compile(r"\s*+(?:<!--.*?-->\s*+)*+<!doctype[^>]*>", re.IGNORECASE | re.DOTALL)
 _START_TAG = re.compile(r"<[^\s/>]+")
-_ATTRIBUTE = re.compile(r"""(\s+)([^\s=>"'/]+)(\s*=\s*("[^"]*"|'[^']*'|[^\s>"']+))?""")
+_ATTRIBUTE = re.compile(r"""(?<!\s)(\s++)([^\s=>"'/]+)(\s*=\s*("[^"]*"|'[^']*'|[^\s>"']+))?""")
 
 Attributes = list[tuple[str, str | None]]
 
@@ -77,6 +78,13 @@ def prepare_page(html: str, *, submit_to: str, assignment_id: str) -> str:
     return _replaced(html, sorted(changes))
 
 
+def with_first_script(html: str, address: str) -> str:
+    """Return the page with a script before all of its own, after the document type that decides its layout."""
+    start = _DOCTYPE.match(html)
+    at = start.end() if start else 0
+    return f'{html[:at]}<script src="{escape(address)}"></script>{html[at:]}'
+
+
 @dataclass
 class _Tag:
     start: int
@@ -100,8 +108,9 @@ class _Finder(HTMLParser):
         self._lines = [0]
         for line in html.split("\n"):
             self._lines.append(self._lines[-1] + len(line) + 1)
+        # Without close(): it would read a tag that never ends again from each of its characters on, and what no
+        # browser reads as a tag is none here either.
         self.feed(html)
-        self.close()
 
     def handle_starttag(self, tag: str, attrs: Attributes) -> None:
         """Note forms, and fields that carry the assignment's id."""

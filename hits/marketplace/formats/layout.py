@@ -10,6 +10,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from hits.domain.external_question import MAX_QUESTION_BYTES
+
+MAX_FILLED = 2 * MAX_QUESTION_BYTES  # the names of variables go, so the exact limit is checked afterwards
 _VARIABLE = re.compile(r"\$\{([A-Za-z0-9_]+)\}")
 
 
@@ -31,4 +34,10 @@ def fill(html: str, values: Mapping[str, str]) -> str:
     unused = sorted(set(values) - set(wanted))
     if unused:
         raise LayoutError(f"The layout has no variable named {', '.join(unused)}.")
+    # Counted first: a value that stands in a hundred places is a hundred times as long.
+    size = len(html) + sum(len(values[name]) for name in _VARIABLE.findall(html))
+    if size > MAX_FILLED:
+        raise LayoutError(
+            f"The page filled in has about {size} characters; at most {MAX_FILLED} are allowed."
+        )
     return _VARIABLE.sub(lambda match: values[match[1]], html)

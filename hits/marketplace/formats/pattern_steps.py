@@ -99,7 +99,10 @@ def repeated(one: Part, low: int, high: int) -> Part:
 
     def part(program: list[Instruction]) -> None:
         for _ in range(low):
+            before = len(program)
             one(program)
+            if len(program) == before:
+                return  # repeating nothing is nothing, and "((){500}){500}" would say so for ever
         if high == ANY_NUMBER:
             fork = len(program)
             write(program, Instruction(Step.SPLIT))

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from xml.etree.ElementTree import Element, ParseError
 
 from defusedxml import DefusedXmlException
-from defusedxml.ElementTree import fromstring
+from defusedxml.ElementTree import DefusedXMLParser
 
 from hits.domain.external_question import (
     MAX_QUESTION_BYTES,
@@ -25,13 +25,7 @@ def read_root(xml: str, name: str, versions: Sequence[str]) -> Element:
     ``versions`` are the schema's dates that are served, the one to suggest first. Raises QuestionTooLong,
     QuestionNotXml or QuestionInvalid.
     """
-    raw = xml.strip().encode("utf-8", "surrogatepass")
-    if len(raw) > MAX_QUESTION_BYTES:
-        raise QuestionTooLong(f"The {name} has {len(raw)} bytes; at most {MAX_QUESTION_BYTES} are allowed.")
-    try:
-        root: Element = fromstring(raw, forbid_dtd=True)
-    except (ParseError, DefusedXmlException, ValueError, LookupError) as error:
-        raise QuestionNotXml(f"The {name} is not plain XML: {error}") from None
+    root = _parse(xml, name)
     for version in versions:
         namespace = f"{{{SCHEMAS}/{version}/{name}.xsd}}"
         if root.tag == f"{namespace}{name}":
@@ -42,6 +36,11 @@ def read_root(xml: str, name: str, versions: Sequence[str]) -> Element:
         f"The root element must be {name} of schema {served}, got {plain(root.tag)!r}. "
         f'Write <{name} xmlns="{SCHEMAS}/{versions[0]}/{name}.xsd">.'
     )
+
+
+def root_name(xml: str) -> str:
+    """Return the name of the root element, whatever its schema. Raises QuestionTooLong or QuestionNotXml."""
+    return plain(_parse(xml, "question").tag)
 
 
 def plain(tag: str) -> str:
@@ -101,6 +100,20 @@ def truth(text: str, what: str) -> bool:
     if text not in TRUTHS:
         raise QuestionInvalid(f"{what} must be true or false, got {text[:40]!r}.")
     return TRUTHS[text]
+
+
+def _parse(xml: str, name: str) -> Element:
+    raw = xml.strip().encode("utf-8", "surrogatepass")
+    if len(raw) > MAX_QUESTION_BYTES:
+        raise QuestionTooLong(f"The {name} has {len(raw)} bytes; at most {MAX_QUESTION_BYTES} are allowed.")
+    # The text came as JSON, so it was decoded before: what its declaration says of an encoding is over.
+    parser = DefusedXMLParser(encoding="utf-8", forbid_dtd=True)
+    try:
+        parser.feed(raw)
+        root: Element = parser.close()
+    except (ParseError, DefusedXmlException, ValueError, LookupError) as error:
+        raise QuestionNotXml(f"The {name} is not plain XML: {error}") from None
+    return root
 
 
 def _strip(root: Element, namespace: str) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from django.conf import settings
@@ -10,14 +9,13 @@ from django.conf import settings
 from hits.domain import external_question as xq
 from hits.marketplace.errors import ApiError, invalid
 from hits.marketplace.formats import html_question, layout, question_form
+from hits.marketplace.formats.xml import root_name
 from hits.marketplace.models import HITLayout, QuestionKind
 from hits.marketplace.services.hits import OwnPage
 
 from .registry import Call
 
 Question = xq.ExternalQuestion | OwnPage
-_ROOT = re.compile(r"<(?:[\w.-]+:)?([A-Za-z]+)[\s>/]")
-_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 
 
 def find_question(call: Call, params: dict[str, Any]) -> tuple[str, Question]:
@@ -44,8 +42,7 @@ def find_question(call: Call, params: dict[str, Any]) -> tuple[str, Question]:
 
 def _read(xml: str) -> Question:
     """Read a question by the name of its root element; an unknown one is told what an ExternalQuestion is."""
-    root = _ROOT.search(_COMMENT.sub("", xml))
-    kind = root[1] if root else ""
+    kind = root_name(xml)
     if kind == QuestionKind.HTML:
         page = html_question.parse_html_question(xml)
         return OwnPage(QuestionKind.HTML, page.frame_height)

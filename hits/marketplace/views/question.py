@@ -10,12 +10,13 @@ from django.conf import settings
 from django.contrib.auth.decorators import login_not_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.templatetags.static import static
 from django.views.decorators.cache import never_cache
 from django.views.decorators.clickjacking import xframe_options_exempt
 from django.views.decorators.http import require_safe
 
 from hits.domain.external_question import NO_ASSIGNMENT
-from hits.marketplace.formats.html_question import parse_html_question, prepare_page
+from hits.marketplace.formats.html_question import parse_html_question, prepare_page, with_first_script
 from hits.marketplace.models import Clock
 from hits.marketplace.selectors.questions import find_page
 
@@ -38,6 +39,7 @@ def question(request: HttpRequest, token: str) -> HttpResponse:
         submit_to=submit_to(attempt),
         assignment_id=attempt.assignment.assignment_id if attempt else NO_ASSIGNMENT,
     )
+    html = with_first_script(html, f"{settings.HIT_ORIGIN}{static('marketplace/page-dialogs.js')}")
     # A preview's form goes nowhere, whatever its script does.
     return _framed(
         HttpResponse(html), "sandbox allow-scripts allow-forms" if attempt else "sandbox allow-scripts"

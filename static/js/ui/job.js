@@ -20,7 +20,8 @@ function show(card, job) {
     bar.removeAttribute('value'); // nothing counted yet: say "under way", not "0 of 1"
   }
   const count = card.querySelector('[data-job-count]');
-  if (count) count.textContent = job.total > 0 ? `${job.done} of ${job.total}` : '';
+  const parts = [`${job.done} of ${job.total}`, job.speed].filter(Boolean);
+  if (count) count.textContent = job.total > 0 ? parts.join(', ') : '';
 }
 
 function follow(card) {

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from hits.management.base import DeerstalkerCommand, bad_input
-from hits.management.publishing import emit_published, publish_now
+from hits.management.publishing import account_cents, emit_published, publish_launched
 from hits.management.rows import project_called
 from hits.models import Batch, Project
 from hits.selectors.images import usable
@@ -48,20 +48,26 @@ class Command(DeerstalkerCommand):
         parser.add_argument("--countries", default="", help="such as US,CA,GB,AU; none means everywhere")
         parser.add_argument("--reward-cents", type=int)
         parser.add_argument(
-            "--confirm-cents", type=int, help="the most it can cost; needed on a live marketplace"
+            "--confirm-cents",
+            type=int,
+            help="the most it can cost; needed on a live marketplace and above the project's threshold",
         )
         parser.add_argument("--name", default="")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Launch and publish."""
         project = project_called(options["project"])
-        terms = Terms(reward_cents=options["reward_cents"], confirmed_cents=options["confirm_cents"])
+        terms = Terms(
+            reward_cents=options["reward_cents"],
+            confirmed_cents=options["confirm_cents"],
+            available_cents=account_cents(),
+        )
         countries = options["countries"].upper().replace(",", " ").split()
         if options["round"] == "qualification":
             batch = _qualification(project, terms, countries, options)
         else:
             batch = _training(project, terms, countries, options)
-        emit_published(self, options, publish_now(batch))
+        emit_published(self, options, publish_launched(batch))
 
 
 def _qualification(project: Project, terms: Terms, countries: list[str], options: dict[str, Any]) -> Batch:

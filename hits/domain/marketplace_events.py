@@ -1,0 +1,113 @@
+"""A marketplace's notification as it comes in: SNS's envelope, SQS's form, or the bare document.
+
+Only what is known and well formed is kept. A notification is a hint to look, never a fact, so what is not
+understood is left out rather than guessed at.
+"""
+
+import json
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+from urllib.parse import parse_qs
+
+MAX_BYTES = 65_536
+MAX_EVENTS = 100
+_DOC_ID = re.compile(r"[!-~]{1,80}")
+_ENTITY = re.compile(r"[A-Z0-9]{1,64}")
+_KIND = re.compile(r"[A-Za-z]{1,40}")
+_YEARS = range(2000, 3000)
+_MOMENT = "%Y-%m-%dT%H:%M:%SZ"
+
+
+class EventError(ValueError):
+    """The body is no notification; the message says what is wrong with it."""
+
+
+@dataclass(frozen=True, slots=True)
+class MarketEvent:
+    """One thing that happened, as far as the marketplace says. ``assignment_id`` is empty for a HIT's event."""
+
+    kind: str
+    at: datetime
+    hit_id: str
+    assignment_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class EventDocument:
+    """A notification: the id that tells doubles apart, and its events."""
+
+    doc_id: str
+    events: tuple[MarketEvent, ...]
+
+    def payload(self) -> list[dict[str, str]]:
+        """Return the events as plain rows, with the API's names."""
+        return [
+            {
+                "EventType": event.kind,
+                "EventTimestamp": event.at.strftime(_MOMENT),
+                "HITId": event.hit_id,
+                "AssignmentId": event.assignment_id,
+            }
+            for event in self.events
+        ]
+
+
+def parse_notification(body: bytes, content_type: str) -> EventDocument:
+    """Read a POST's body in any of the three shapes. Raises EventError."""
+    if len(body) > MAX_BYTES:
+        raise EventError(f"a notification has at most {MAX_BYTES} bytes")
+    if content_type == "application/x-www-form-urlencoded":
+        body = _message_body(body)
+    outer = _load(body)
+    if outer.get("Type") == "Notification":
+        outer = _load(
+            str(outer.get("Message", "")).encode(errors="replace")
+        )  # half a surrogate pair is no JSON
+    doc_id = outer.get("EventDocId")
+    if not isinstance(doc_id, str) or not _DOC_ID.fullmatch(doc_id):
+        raise EventError("EventDocId is missing or is none")
+    rows = outer.get("Events")
+    if not isinstance(rows, list) or len(rows) > MAX_EVENTS:
+        raise EventError(f"Events is no list of at most {MAX_EVENTS} events")
+    events = (read_event(row) for row in rows)
+    return EventDocument(doc_id, tuple(event for event in events if event is not None))
+
+
+def read_event(row: Any) -> MarketEvent | None:
+    """Return one event, or None for what is not understood."""
+    if not isinstance(row, dict):
+        return None
+    kind, hit_id = str(row.get("EventType", "")), str(row.get("HITId", ""))
+    assignment_id = str(row.get("AssignmentId") or "")
+    known = _KIND.fullmatch(kind) and _ENTITY.fullmatch(hit_id)
+    if not known or (assignment_id and not _ENTITY.fullmatch(assignment_id)):
+        return None
+    try:
+        at = datetime.strptime(str(row.get("EventTimestamp")), _MOMENT).replace(tzinfo=UTC)
+    except ValueError:
+        return None
+    if at.year not in _YEARS:
+        return None  # nobody's clock; and next to the ends of the calendar nothing can be reckoned
+    return MarketEvent(kind, at, hit_id, assignment_id)
+
+
+def _message_body(form: bytes) -> bytes:
+    try:
+        fields = parse_qs(form.decode(), max_num_fields=20)
+    except ValueError as error:
+        raise EventError("the form cannot be read") from error
+    if "MessageBody" not in fields:
+        raise EventError("the form has no MessageBody")
+    return fields["MessageBody"][0].encode()
+
+
+def _load(text: bytes) -> dict[str, Any]:
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise EventError("the body is no JSON") from error
+    if not isinstance(found, dict):
+        raise EventError("the body is no JSON object")
+    return found

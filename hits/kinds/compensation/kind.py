@@ -1,0 +1,58 @@
+"""Pay one worker for work that did not get through to the marketplace."""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, Literal
+
+from pydantic import Field
+
+from hits.domain.facts import ImageFacts
+from hits.domain.states import Purpose
+from hits.kind import HitKind, Schema
+
+
+class Unit(Schema):
+    """The answer that is paid for: our own id of it, its task's title, and when it came in, in words."""
+
+    submission: str = Field(pattern=r"^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
+    task: str = Field(min_length=1, max_length=128)
+    stored: str = Field(min_length=1, max_length=40)
+
+
+class Answer(Schema):
+    """The worker says that the work was theirs; there is nothing else to do."""
+
+    mine: Literal[True]
+
+
+class Compensation(HitKind):
+    """One worker hands in one tick. What it pays is what the lost work would have paid, set at each launch."""
+
+    name: ClassVar[str] = "compensation"
+    version: ClassVar[int] = 1
+    title: ClassVar[str] = "Get paid for work that did not get through"
+    description: ClassVar[str] = (
+        "You did a task and it was lost on its way. Hand this one in and you are paid for it."
+    )
+    keywords: ClassVar[str] = "compensation, payment"
+    paper: ClassVar[str] = "No paper's task: a remedy for paid work whose hand-over was lost"
+    purpose: ClassVar[Purpose] = Purpose.COMPENSATING
+    reward_cents: ClassVar[int] = 100
+    usual_seconds: ClassVar[int] = 20
+    duration_seconds: ClassVar[int] = 60 * 60
+    lifetime_seconds: ClassVar[int] = 60 * 24 * 3600
+    auto_approval_seconds: ClassVar[int] = 24 * 3600
+    Unit: ClassVar[type[Schema]] = Unit
+    Answer: ClassVar[type[Schema]] = Answer
+
+    def image_ids(self, unit: Mapping[str, Any]) -> list[int]:
+        """Return nothing: there is no image to look at."""
+        return []
+
+    def page_unit(
+        self, unit: Mapping[str, Any], images: Mapping[int, ImageFacts], seed: str
+    ) -> dict[str, Any]:
+        """Return which work it was, in words."""
+        return {"task": unit["task"], "stored": unit["stored"]}
+
+
+KIND = Compensation()

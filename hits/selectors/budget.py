@@ -1,0 +1,40 @@
+"""What launched batches may still cost, beside what they have cost."""
+
+from typing import Any
+
+from django.db.models import F, Q, QuerySet, Sum
+
+from hits.domain.states import BatchState, CallState
+from hits.models import Batch, Extension, OutgoingCall, Project
+
+_SPENDING = Q(ledger__entry__in=["reward", "bonus", "fee"])
+
+
+def committed_cents(*, project: Project, batch: Batch | None = None) -> int:
+    """Return the most that a project's launched batches (or one of them) come to in cents; five queries.
+
+    An open batch counts with all that it can still cost: its launch, its extensions and its top-ups. A closed one
+    counts with what it has cost, and with the bonuses that are still on their way.
+    """
+    rows = Batch.objects.filter(project=project)
+    if batch is not None:
+        rows = rows.filter(pk=batch.pk)
+    still_open = rows.exclude(state=BatchState.CLOSED)
+    closed = rows.filter(state=BatchState.CLOSED)
+    bonuses = OutgoingCall.objects.filter(operation=OutgoingCall.Operation.BONUS).annotate(
+        sum=F("amount_cents") + F("fee_cents")
+    )
+    # A refused top-up is not tried again: what is still owed is proposed anew.
+    topped_up = bonuses.filter(batch__in=still_open, top_up__isnull=False).exclude(state=CallState.REFUSED)
+    on_its_way = bonuses.filter(batch__in=closed, state__in=[CallState.PLANNED, CallState.INTENT])
+    return (
+        _sum(still_open, "estimate_cents")
+        + _sum(Extension.objects.filter(batch__in=still_open), "estimate_cents")
+        + _sum(topped_up, "sum")
+        + _sum(closed.filter(_SPENDING), "ledger__amount_cents")
+        + _sum(on_its_way, "sum")
+    )
+
+
+def _sum(rows: "QuerySet[Any]", column: str) -> int:
+    return int(rows.order_by().aggregate(total=Sum(column, default=0))["total"])

@@ -1,0 +1,18 @@
+"""What a batch's page shows of its publication besides how far it is."""
+
+from hits.domain.states import CallState
+from hits.models import AuditEvent, Batch, OutgoingCall
+
+SURPLUS = "batch.surplus"  # the audit trail's word for a HIT that stood twice
+
+
+def refused_extensions(batch: Batch) -> list[OutgoingCall]:
+    """Return the calls of extensions that the marketplace refused; one query."""
+    rows = OutgoingCall.objects.filter(batch=batch, extension__isnull=False, state=CallState.REFUSED)
+    return list(rows.order_by("pk"))
+
+
+def surplus(batch: Batch) -> list[AuditEvent]:
+    """Return the HITs that were found to stand twice, newest first; one query."""
+    rows = AuditEvent.objects.filter(project=batch.project_id, action=SURPLUS, subject=str(batch.pk))
+    return list(rows.order_by("-pk"))

@@ -1,0 +1,79 @@
+"""One publisher a batch: a lease on the batch's row, however the publication was started."""
+
+import os
+import socket
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+
+from django.db.models import Q, QuerySet
+from django.utils import timezone
+
+from hits.models import Batch
+from hits.services.errors import Conflict
+
+LEASE = timedelta(seconds=90)
+RENEW_AFTER = timedelta(seconds=15)
+
+
+class Publisher:
+    """The one process that publishes a batch now. It renews its lease as it goes."""
+
+    def __init__(self, batch: Batch, owner: str) -> None:
+        self.batch = batch
+        self.owner = owner
+        self._renewed = timezone.now()
+
+    def go_on(self) -> None:
+        """Renew the lease when it is time to.
+
+        Raises:
+            Conflict: the lease ran out, for instance while this machine slept, and another process has it.
+        """
+        now = timezone.now()
+        if now - self._renewed < RENEW_AFTER:
+            return
+        if not _mine(self.batch, self.owner).update(lease_until=now + LEASE):
+            raise _taken(self.batch)
+        self._renewed = now
+
+
+@contextmanager
+def publishing(batch: Batch) -> Iterator[Publisher]:
+    """Take the batch for this process, and give it back at the end; a dead process's lease runs out.
+
+    Raises:
+        Conflict: another process publishes it; the message says which and since when.
+    """
+    owner = f"{socket.gethostname()[:24]}, process {os.getpid()} {uuid.uuid4().hex}"[:64]
+    now = timezone.now()
+    free = Q(lease_until=None) | Q(lease_until__lte=now)
+    # One conditional UPDATE whose row count is checked (ruling 4).
+    if not Batch.objects.filter(free, pk=batch.pk).update(lease_owner=owner, lease_until=now + LEASE):
+        raise _taken(batch)
+    try:
+        yield Publisher(batch, owner)
+    finally:
+        _mine(batch, owner).update(lease_owner="", lease_until=None)
+
+
+def is_held(batch: Batch) -> bool:
+    """Tell whether a process publishes the batch now, as far as anybody can know."""
+    return Batch.objects.filter(pk=batch.pk, lease_until__gt=timezone.now()).exists()
+
+
+def _mine(batch: Batch, owner: str) -> "QuerySet[Batch]":
+    return Batch.objects.filter(pk=batch.pk, lease_owner=owner)
+
+
+def _taken(batch: Batch) -> Conflict:
+    row = Batch.objects.get(pk=batch.pk)
+    who = row.lease_owner.rsplit(" ", 1)[0] or "another process"
+    if row.lease_until is None:
+        return Conflict(f"{row.name}: another process took the publication over; look at the batch's page")
+    heard = row.lease_until - LEASE
+    return Conflict(
+        f"{row.name} is being published by {who}, last heard of at {heard:%H:%M:%S} UTC: wait for it. "
+        f"Should it have died, the batch is free again at {row.lease_until:%H:%M:%S} UTC"
+    )

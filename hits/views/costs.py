@@ -1,0 +1,52 @@
+"""What every page shows that asks somebody to promise money: the table, the funds, the caps, the typed sum."""
+
+from dataclasses import replace
+from typing import Any
+
+from hits.domain.costs import CostTable
+from hits.models import Batch, Project
+from hits.mturk.environments import current
+from hits.services import budget
+from hits.services.errors import Refused
+from hits.services.launch import Terms
+from hits.views.balance import balance, forget_balance
+
+
+def cost_context(
+    *, project: Project, cost: CostTable, held_cents: int, most_cents: int, batch: Batch | None = None
+) -> dict[str, Any]:
+    """Return what ``_cost_table.html``, ``_funds.html`` and ``_typed_cost.html`` show.
+
+    ``held_cents`` leaves the free balance at once, ``most_cents`` is the most that can be spent; ``batch`` is the one
+    that exists already. ``shut`` tells that the services would refuse it as things stand.
+    """
+    environment = current()
+    funds = balance()
+    short = max(0, held_cents - funds.available_cents) if funds else 0
+    over = _over_a_cap(project, batch, most_cents)
+    return {
+        "cost": cost,
+        "environment": environment,
+        "confirmation": budget.confirmation_of(
+            project=project, environment=environment, most_cents=most_cents
+        ),
+        "balance": funds,
+        "short": short,
+        "over_cap": over,
+        "shut": bool(short or over),
+    }
+
+
+def with_funds(terms: Terms) -> Terms:
+    """Return the terms with what the account holds this very moment, so that the launch can refuse a cent short."""
+    forget_balance()
+    funds = balance()
+    return replace(terms, available_cents=funds.available_cents if funds else None)
+
+
+def _over_a_cap(project: Project, batch: Batch | None, most_cents: int) -> str:
+    try:
+        budget.check_plan(project=project, batch=batch, more_cents=most_cents)
+    except Refused as error:
+        return str(error).removeprefix("budget: ")
+    return ""

@@ -1,0 +1,129 @@
+"""Extend a batch: more opinions for each unit or more days, what that costs, and the press that decides it."""
+
+import uuid
+from collections.abc import Mapping
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods, require_POST
+
+from hits.domain.costs import cost_table
+from hits.domain.opinions import MOST_PER_HIT
+from hits.domain.states import BatchState
+from hits.forms import PageForm, launch_key, typed_cost
+from hits.models import Batch
+from hits.mturk.environments import current
+from hits.services import extend as services
+from hits.services.budget import confirmation_of
+from hits.services.errors import Refused
+from hits.services.launch import MAX_OPINIONS
+from hits.views.access import batch_page
+from hits.views.balance import balance, forget_balance
+from hits.views.who import person
+
+DAY_SECONDS = 86_400
+MOST_DAYS = services.MOST_SECONDS // DAY_SECONDS
+
+
+class ExtendForm(PageForm):
+    """How much more is wished for."""
+
+    opinions = forms.IntegerField(min_value=0, max_value=MAX_OPINIONS, required=False)
+    days = forms.IntegerField(min_value=0, max_value=MOST_DAYS, required=False)
+
+    @property
+    def wish(self) -> tuple[int, int]:
+        """Return opinions and days; 0 for what was left out."""
+        return self.cleaned_data.get("opinions") or 0, self.cleaned_data.get("days") or 0
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@batch_page()
+def batch_extend(request: HttpRequest, batch: Batch) -> HttpResponse:
+    """Ask how much more, say what it costs, and extend when that is confirmed."""
+    if request.method == "POST":
+        return _extend(request, batch)
+    form = _form(request.GET) if request.GET else ExtendForm()
+    context: dict[str, Any] = {
+        "project": batch.project,
+        "section": "batches",
+        "batch": batch,
+        "form": form,
+        "units": batch.units.count(),
+        "room": MAX_OPINIONS - batch.opinions,
+        "most_days": MOST_DAYS,
+        "most_per_hit": MOST_PER_HIT,
+        "may_extend": batch.state == BatchState.LIVE,
+    }
+    if form.is_bound and form.is_valid() and any(form.wish):
+        context |= _confirming(batch, *form.wish)
+    return render(request, "hits/extend.html", context)
+
+
+def _form(data: Mapping[str, Any]) -> ExtendForm:
+    return ExtendForm({name: data.get(name, "") for name in ("opinions", "days")})
+
+
+def _confirming(batch: Batch, opinions: int, days: int) -> dict[str, Any]:
+    cost = services.estimate_extension(batch, opinions)
+    funds = balance()
+    units = batch.units.count()
+    words = (
+        f"Rewards, {units} unit{'s' if units != 1 else ''} × {opinions} worker{'s' if opinions != 1 else ''}"
+    )
+    return {
+        "wished": True,
+        "opinions": opinions,
+        "days": days,
+        "cost": cost_table(
+            cost, rewards=words, reward_cents=batch.reward_cents, bonus_cents=batch.bonus_cents
+        ),
+        "most_cents": cost.most_cents,
+        "confirmation": confirmation_of(
+            project=batch.project, environment=current(), most_cents=cost.most_cents
+        ),
+        "balance": funds,
+        "short": max(0, cost.held_cents - funds.available_cents) if funds else 0,
+        "once": uuid.uuid4().hex,
+    }
+
+
+def _extend(request: HttpRequest, batch: Batch) -> HttpResponse:
+    form = _form(request.POST)
+    if not form.is_valid():
+        messages.error(request, "Nothing was extended: use whole numbers of opinions and of days.")
+        return redirect("batch-extend", batch.pk)
+    opinions, days = form.wish
+    forget_balance()
+    funds = balance() if opinions else None
+    try:
+        services.extend_batch(
+            batch=batch,
+            more_opinions=opinions,
+            more_seconds=days * DAY_SECONDS,
+            by=person(request),
+            once=launch_key(request.POST),
+            confirmed_cents=typed_cost(request.POST),
+            available_cents=funds.available_cents if funds else None,
+        )
+    except Refused as error:
+        messages.error(request, f"Nothing was extended: {error}.")
+        return redirect("batch-extend", batch.pk)
+    messages.success(request, "The batch is being extended.")
+    return redirect("batch-detail", batch.pk)
+
+
+@require_POST
+@batch_page()
+def batch_extend_again(request: HttpRequest, batch: Batch) -> HttpResponse:
+    """Repeat what the marketplace refused, after its cause was mended."""
+    try:
+        services.extend_again(batch=batch, by=person(request))
+    except Refused as error:
+        messages.warning(request, str(error))
+    else:
+        messages.success(request, "What was refused is tried again.")
+    return redirect("batch-detail", batch.pk)

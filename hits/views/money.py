@@ -1,0 +1,122 @@
+"""A project's money: what its batches cost, what it may cost, and the ledger for accounting."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied
+from django.core.paginator import Paginator
+from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from hits.domain.csv_download import csv_lines, words
+from hits.domain.money import format_usd
+from hits.domain.states import Role
+from hits.forms.money import BatchCapForm, ProjectMoneyForm, capped
+from hits.models import Batch, Project
+from hits.payments import statement
+from hits.payments.ledger import totals
+from hits.payments.summary import project_sums
+from hits.selectors.budget import committed_cents
+from hits.selectors.roles import may
+from hits.services import budget
+from hits.services.errors import Refused
+from hits.views.access import batch_page, project_page
+from hits.views.who import person
+
+PER_PAGE = 50
+COLUMNS = ("date", "batch", "batch_name", "entry", "amount", "spent", "on_hold", "worker")
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@project_page()
+def project_money(request: HttpRequest, project: Project) -> HttpResponse:
+    """Show what was spent, is held and is committed; admins change target, cap and threshold."""
+    admin = may(request.user, project, Role.ADMIN)
+    if request.method == "POST" and not admin:
+        raise PermissionDenied("Only an admin of the project changes what it may cost.")
+    form = ProjectMoneyForm(project, request.POST or None)
+    if request.method == "POST" and form.is_valid():
+        try:
+            changed = budget.set_project_money(
+                project=project,
+                target_cents_per_hour=form.cleaned_data["target"],
+                budget_cap_cents=form.cleaned_data["cap"],
+                confirm_above_cents=form.cleaned_data["threshold"],
+                by=person(request),
+            )
+        except Refused as error:
+            form.add_error(None, f"{error}.")
+        else:
+            messages.success(request, "Saved." if changed else "Nothing was different, so nothing changed.")
+            return redirect("project-money", project.slug)
+    return render(
+        request,
+        "hits/money.html",
+        _context(request, project, form, admin),
+        status=400 if form.errors else 200,
+    )
+
+
+def _context(request: HttpRequest, project: Project, form: ProjectMoneyForm, admin: bool) -> dict[str, Any]:
+    batches = Paginator(Batch.objects.filter(project=project).order_by("-pk"), PER_PAGE)
+    page = batches.get_page(request.GET.get("page"))
+    committed = committed_cents(project=project)
+    cap = project.budget_cap_cents
+    sums = totals(project=project)
+    return {
+        "project": project,
+        "section": "pay",
+        "tab": "money",
+        "form": form,
+        "admin": admin,
+        "page": page,
+        "rows": project_sums(list(page)),
+        "committed": committed,
+        "left": None if cap is None else cap - committed,
+        "over": None if cap is None else max(0, committed - cap),
+        "spent": sums.spent,
+        "held": sums.held,
+    }
+
+
+@require_POST
+@batch_page(Role.ADMIN)
+def batch_cap(request: HttpRequest, batch: Batch) -> HttpResponse:
+    """Change the most that a batch may cost."""
+    form = BatchCapForm(batch, request.POST)
+    if not form.is_valid():
+        messages.error(request, f"Not changed. {form.slip}")
+    else:
+        cap = form.cleaned_data["cap"]
+        budget.set_batch_cap(batch=batch, budget_cap_cents=cap, by=person(request))
+        messages.success(request, f"{batch.name}: {capped(cap)}.")
+    return redirect("project-money", batch.project.slug)
+
+
+@require_safe
+@project_page()
+def project_ledger_csv(request: HttpRequest, project: Project) -> StreamingHttpResponse:
+    """Download every entry of the project's ledger, for accounting."""
+    reply = StreamingHttpResponse(
+        csv_lines(COLUMNS, _rows(statement.lines(project=project))), content_type="text/csv; charset=utf-8"
+    )
+    reply["Content-Disposition"] = f'attachment; filename="{project.slug}-ledger.csv"'
+    reply["Cache-Control"] = "no-store"
+    return reply
+
+
+def _rows(lines: Iterator[statement.Line]) -> Iterator[tuple[str | int, ...]]:
+    for line in lines:
+        row = line.entry
+        yield (
+            row.at.isoformat(timespec="seconds"),
+            row.batch_id,
+            words(row.batch.name),
+            row.entry,
+            format_usd(row.amount_cents),
+            format_usd(line.spent),
+            format_usd(line.held),
+            str(row.assignment.worker) if row.assignment is not None else "",
+        )

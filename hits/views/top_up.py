@@ -1,0 +1,86 @@
+"""Top up a batch's pay: who would get how much and why, and the press that decides it."""
+
+import uuid
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods
+
+from hits.domain.chart import pay_histogram
+from hits.domain.costs import CostLine, CostTable
+from hits.domain.money import format_dollars
+from hits.domain.states import OPEN_JOB_STATES
+from hits.domain.text import row_number
+from hits.forms import launch_key, typed_cost
+from hits.models import Batch, Job
+from hits.mturk.boto import marketplace
+from hits.mturk.environments import current
+from hits.selectors import top_ups
+from hits.selectors.top_ups import Proposal
+from hits.services import top_up as services
+from hits.services.budget import confirmation_of
+from hits.services.errors import Refused
+from hits.views.access import batch_page
+from hits.views.balance import balance, forget_balance
+from hits.views.who import person
+
+SHOWN = 200  # submissions in the list; the sums are of all
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@batch_page()
+def batch_top_up(request: HttpRequest, batch: Batch) -> HttpResponse:
+    """Show the proposal; a press with its sum tops up."""
+    if request.method == "POST":
+        return _top_up(request, batch)
+    proposal = top_ups.proposal_for(batch)
+    funds = balance()
+    context: dict[str, Any] = {
+        "project": batch.project,
+        "section": "batches",
+        "batch": batch,
+        "proposal": proposal,
+        "listed": sorted(proposal.gaps, key=lambda gap: -gap.cents)[:SHOWN],
+        "target": proposal.target_cents_per_hour,
+        "histogram": pay_histogram(proposal.rates, target=proposal.target_cents_per_hour),
+        "cost": _cost(batch, proposal),
+        "confirmation": confirmation_of(
+            project=batch.project, environment=current(), most_cents=proposal.total_cents
+        ),
+        "balance": funds,
+        "short": max(0, proposal.total_cents - funds.available_cents) if funds else 0,
+        "once": uuid.uuid4().hex,
+        "history": list(top_ups.history(batch)),
+        "why_refused": top_ups.why_refused(batch),
+        "running": list(Job.objects.filter(exclusive_key=f"top-up:{batch.pk}", state__in=OPEN_JOB_STATES)),
+    }
+    return render(request, "hits/top_up.html", context)
+
+
+def _cost(batch: Batch, proposal: Proposal) -> CostTable:
+    lines = [CostLine("Top-ups", proposal.cents, proposal.submissions)]
+    lines.append(CostLine("Fees on them", proposal.fee_cents))
+    lines.append(CostLine("In all", proposal.total_cents, is_total=True))
+    return CostTable(tuple(lines))
+
+
+def _top_up(request: HttpRequest, batch: Batch) -> HttpResponse:
+    try:
+        top_up, _ = services.top_up_batch(
+            batch=batch,
+            by=person(request),
+            marketplace=marketplace(),
+            once=launch_key(request.POST),
+            seen_cents=row_number(request.POST.get("seen", "")),
+            confirmed_cents=typed_cost(request.POST),
+        )
+    except Refused as error:
+        messages.error(request, f"Nothing was topped up: {error}.")
+        return redirect("batch-top-up", batch.pk)
+    forget_balance()
+    messages.success(
+        request, f"{top_up.submissions} submissions get {format_dollars(top_up.cents)}, one by one."
+    )
+    return redirect("batch-top-up", batch.pk)

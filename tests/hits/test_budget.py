@@ -1,0 +1,310 @@
+"""Caps, funds and typed sums: what is refused before money is promised, to the cent."""
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.core.management import CommandError, call_command
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+
+from hits.domain.states import BatchState, HitState, JobState, UnitScope
+from hits.models import AuditEvent, Batch, Hit, Image, Job, Project
+from hits.mturk.boto import marketplace
+from hits.selectors.budget import committed_cents
+from hits.services import batches, budget, publish
+from hits.services.errors import Refused
+from hits.services.launch import Terms
+from tests.support import market
+from tests.support.answers import observations
+from tests.support.loop import approve, collected, launched, published
+from tests.support.pages import squeezed
+
+pytestmark = pytest.mark.django_db(transaction=True)
+MakeImage = Callable[..., Image]
+ONE_DOLLAR = Terms(reward_cents=100, bonus_cents=0)
+FORM = {"name": "Kitchens", "reward": "1.00", "bonus": "0", "assignments": "1", "which": "all"}
+
+
+def capped(project: Project, **values: int | None) -> Project:
+    """Change the project's money and return it."""
+    Project.objects.filter(pk=project.pk).update(**values)
+    project.refresh_from_db()
+    return project
+
+
+@pytest.fixture
+def desk(client: Client, researcher: User) -> Client:
+    """A researcher's browser."""
+    client.force_login(researcher)
+    return client
+
+
+# --- funds
+
+
+def test_a_launch_is_refused_one_cent_short_and_an_exact_cent_passes(
+    project: Project, make_image: MakeImage
+) -> None:
+    images = [make_image(1), make_image(2)]
+    with pytest.raises(
+        Refused, match=r"\$2\.00 will be held and the account has \$1\.99, \$0\.01 too little"
+    ):
+        launched(project, images, terms=Terms(reward_cents=100, bonus_cents=50, available_cents=199))
+    assert not Batch.objects.exists()
+    # Bonuses are paid later, from what is there then: they are not held.
+    assert launched(project, images, terms=Terms(reward_cents=100, bonus_cents=50, available_cents=200))
+
+
+def test_the_page_asks_the_account_the_moment_it_launches(
+    desk: Client, project: Project, make_image: MakeImage
+) -> None:
+    make_image(1)
+    url = reverse("batch-new", args=[project.slug])
+    owner = market.fund(100)
+    page = desk.post(url, FORM | {"step": "estimate"})
+    assert "Launch 1 task, hold $1.00" in squeezed(page)
+    # Somebody else spends a cent between the two presses.
+    market.ledger_adjust(owner, -1)
+    refused = desk.post(url, FORM | {"step": "launch", "launch_key": page.context["launch_key"]})
+    assert refused.status_code == 400
+    assert "Not launched: insufficient funds" in squeezed(refused)
+    assert 'value="launch"' not in squeezed(refused), "a button that cannot work is not shown"
+    assert not Batch.objects.exists()
+    market.fund(1)
+    done = desk.post(url, FORM | {"step": "launch", "launch_key": page.context["launch_key"]})
+    assert done.status_code == 302
+    assert Batch.objects.count() == 1
+
+
+def test_a_hit_whose_reply_was_lost_is_not_paid_for_twice(project: Project, make_image: MakeImage) -> None:
+    """Its cost is on hold already, so the exact balance is enough to find it again."""
+    market.fund(100)
+    batch = published(project, [make_image(1)], terms=ONE_DOLLAR)
+    Hit.objects.update(state=HitState.INTENT, hit_id=None)
+    assert marketplace().balance().available_cents == 0
+    budget.check_batch(batch=batch, marketplace=marketplace())
+
+
+# --- caps
+
+
+def test_a_projects_cap_counts_what_batches_may_still_cost(project: Project, make_image: MakeImage) -> None:
+    capped(project, budget_cap_cents=300)
+    market.fund()
+    terms = Terms(reward_cents=100, bonus_cents=25)  # 1.00 and two bonuses of 0.25
+    launched(project, [make_image(1)], terms=terms)
+    launched(project, [make_image(2)], terms=terms)
+    assert committed_cents(project=project) == 300
+    words = r"may cost \$3\.00; \$3\.00 is committed, and this can cost \$0\.01 more, \$0\.01 too much"
+    with pytest.raises(Refused, match=f"the project {project.name} {words}"):
+        launched(project, [make_image(3)], terms=Terms(reward_cents=1, bonus_cents=0))
+    assert Batch.objects.count() == 2
+
+
+def test_a_closed_batch_counts_with_what_it_cost(project: Project, make_image: MakeImage) -> None:
+    market.fund()
+    batch = published(project, [make_image(1), make_image(2)], terms=Terms(reward_cents=100, bonus_cents=25))
+    market.work(Hit.objects.order_by("pk")[0], market.market_worker(), observations(5))
+    (assignment,) = collected(batch)
+    approve(assignment)
+    assert committed_cents(project=project) == committed_cents(project=project, batch=batch) == 300
+    Batch.objects.update(state=BatchState.CLOSED)
+    assert committed_cents(project=project) == 150
+
+
+def test_a_batchs_own_cap(project: Project, make_image: MakeImage) -> None:
+    images = [make_image(1)]
+    with pytest.raises(Refused, match=r"budget cap: this can cost \$1\.00, and the cap is \$0\.99"):
+        launched(project, images, terms=Terms(reward_cents=100, bonus_cents=0, budget_cap_cents=99))
+    assert not Batch.objects.exists()
+    terms = Terms(reward_cents=100, bonus_cents=0, budget_cap_cents=100, unit_scope=UnitScope.PROJECT)
+    batch = launched(project, images, terms=terms)
+    assert (batch.budget_cap_cents, batch.unit_scope) == (100, UnitScope.PROJECT)
+    with pytest.raises(Refused, match=r"the batch Batch may cost \$1\.00; .*Money page"):
+        budget.check_plan(project=project, batch=batch, more_cents=1)
+
+
+def test_two_launches_at_once_do_not_share_the_same_cents(project: Project, make_image: MakeImage) -> None:
+    capped(project, budget_cap_cents=100)
+    images = [make_image(n) for n in range(4)]
+    gate = threading.Barrier(4)
+    refused: list[Refused] = []
+
+    def press(image: Image) -> None:
+        gate.wait(10)
+        try:
+            launched(project, [image], terms=ONE_DOLLAR)
+        except Refused as error:
+            refused.append(error)
+        finally:
+            connection.close()
+
+    threads = [threading.Thread(target=press, args=(image,)) for image in images]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert (Batch.objects.count(), len(refused)) == (1, 3)
+
+
+def test_a_cap_lowered_meanwhile_stops_at_the_next_hundred_and_the_rest_can_be_resumed(
+    project: Project, make_image: MakeImage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    market.fund()
+    monkeypatch.setattr(publish, "CHECK_EVERY", 2)
+    batch = launched(project, [make_image(n) for n in range(5)], terms=ONE_DOLLAR)
+
+    class Lowering:
+        """Lowers the cap with the first HIT that goes live."""
+
+        def advance(self, done: int, total: int) -> None:
+            if done == 1:
+                budget.set_batch_cap(batch=batch, budget_cap_cents=499, by=None)
+
+    with pytest.raises(
+        Refused, match=r"the batch Batch may cost \$4\.99; \$5\.00 is committed, \$0\.01 too much"
+    ):
+        publish.publish_batch(batch=batch, marketplace=marketplace(), progress=Lowering())  # type: ignore[arg-type]
+    assert Hit.objects.filter(state=HitState.LIVE).count() == 1
+    assert Batch.objects.get().state == BatchState.LAUNCHING
+    budget.set_batch_cap(batch=batch, budget_cap_cents=500, by=None)
+    assert publish.publish_batch(batch=Batch.objects.get(), marketplace=marketplace()) == 4
+
+
+def test_a_stopped_batch_can_still_be_closed(project: Project, make_image: MakeImage) -> None:
+    market.fund()
+    batch = launched(project, [make_image(1)], terms=ONE_DOLLAR)
+    budget.set_batch_cap(batch=batch, budget_cap_cents=0, by=None)
+    with pytest.raises(Refused, match="may cost"):
+        publish.publish_batch(batch=batch, marketplace=marketplace())
+    Job.objects.update(state=JobState.FAILED)
+    batches.request_close(batch=Batch.objects.get(), by=None)
+    assert Batch.objects.get().state == BatchState.CLOSING
+
+
+# --- the typed sum
+
+
+@pytest.mark.parametrize("typed", [None, 99, 101])
+def test_above_the_threshold_the_exact_sum_is_typed(
+    project: Project, make_image: MakeImage, typed: int | None
+) -> None:
+    capped(project, confirm_above_cents=99)
+    with pytest.raises(Refused, match=r"more than \$0\.99, .*type the most that this can cost, 1\.00"):
+        launched(project, [make_image(1)], terms=Terms(100, 0, confirmed_cents=typed))
+    assert launched(project, [make_image(1)], terms=Terms(100, 0, confirmed_cents=100))
+    capped(project, confirm_above_cents=100)
+    assert launched(project, [make_image(1)], terms=Terms(100, 0))
+
+
+def test_the_form_asks_for_it_and_keeps_what_was_chosen(
+    desk: Client, project: Project, make_image: MakeImage
+) -> None:
+    capped(project, confirm_above_cents=99)
+    market.fund()
+    make_image(1)
+    url = reverse("batch-new", args=[project.slug])
+    form = FORM | {"assignments": "12", "unit_scope": "project", "budget_cap": "20.00"}
+    page = desk.post(url, form | {"step": "estimate"})
+    words = squeezed(page)
+    assert 'name="typed_cost"' in words
+    assert "Each photo comes as 2 tasks, for 9 + 3 workers" in words
+    assert "$20.00" in words
+    missed = desk.post(url, form | {"step": "launch", "typed_cost": "11.99"})
+    assert missed.status_code == 400
+    assert "type the most that this can cost, 12.00" in squeezed(missed)
+    assert desk.post(url, form | {"step": "launch", "typed_cost": "$12.00"}).status_code == 302
+    batch = Batch.objects.get()
+    assert (batch.opinions, batch.unit_scope, batch.budget_cap_cents) == (12, "project", 2_000)
+
+
+def test_the_command_line_asks_too(project: Project, make_image: MakeImage) -> None:
+    capped(project, confirm_above_cents=99)
+    market.fund()
+    make_image(1)
+    command = ["launch_batch", "sherlock_observation", "--project", project.slug, "--reward-cents", "100"]
+    command += ["--bonus-cents", "0"]
+    with pytest.raises(CommandError, match="--confirm-cents 100") as refused:
+        call_command(*command)
+    assert refused.value.returncode == 2
+    assert not Batch.objects.exists()
+    call_command(*command, "--confirm-cents", "100", "--budget-cap-cents", "100", "--unit-scope", "project")
+    batch = Batch.objects.get()
+    assert (batch.state, batch.budget_cap_cents, batch.unit_scope) == (BatchState.LIVE, 100, "project")
+
+
+def test_masters_are_offered_where_they_cost(
+    desk: Client, project: Project, make_image: MakeImage, settings: Any
+) -> None:
+    market.fund()
+    make_image(1)
+    url = reverse("batch-new", args=[project.slug])
+    assert "masters_only" not in squeezed(desk.get(url))
+    settings.MARKETPLACE_FEE_SCHEDULE = "amazon"
+    assert "masters_only" in squeezed(desk.get(url))
+    desk.post(url, FORM | {"step": "launch", "masters_only": "on"})
+    batch = Batch.objects.get()
+    assert (batch.masters_only, batch.estimate_cents, batch.slot_cents(1)) == (True, 125, 125)
+
+
+# --- the Money page
+
+
+def test_an_admin_changes_the_caps_and_the_trail_says_so(
+    client: Client, project: Project, admin: User, make_image: MakeImage
+) -> None:
+    client.force_login(admin)
+    batch = launched(project, [make_image(1)], terms=ONE_DOLLAR)
+    url = reverse("project-money", args=[project.slug])
+    assert "1.00" in squeezed(client.get(url))
+    client.post(url, {"target": "18", "cap": "$1,000.00", "threshold": "50"})
+    project.refresh_from_db()
+    assert (project.target_cents_per_hour, project.budget_cap_cents, project.confirm_above_cents) == (
+        1_800,
+        100_000,
+        5_000,
+    )
+    client.post(url, {"target": "18", "cap": "", "threshold": "50"})
+    project.refresh_from_db()
+    assert project.budget_cap_cents is None
+    client.post(url, {"target": "18", "cap": "", "threshold": "50"})
+    trail = AuditEvent.objects.filter(action="project.money").order_by("pk")
+    assert [event.actor for event in trail] == [admin, admin], "a press that changes nothing is no change"
+    assert trail[0].data["budget_cap_cents"] == 100_000
+    assert trail[1].data["budget_cap_cents_before"] == 100_000
+    slip = client.post(url, {"target": "18", "cap": "12,50", "threshold": "50"})
+    assert slip.status_code == 400
+    assert "Use whole cents, such as 250.00." in squeezed(slip)
+    client.post(reverse("batch-cap", args=[batch.pk]), {"cap": "0.99"})
+    batch.refresh_from_db()
+    assert batch.budget_cap_cents == 99
+    assert AuditEvent.objects.get(action="batch.cap").data["budget_cap_cents"] == 99
+
+
+def test_a_researcher_looks_and_does_not_change(desk: Client, project: Project) -> None:
+    url = reverse("project-money", args=[project.slug])
+    assert 'name="cap"' not in squeezed(desk.get(url))
+    assert desk.post(url, {"target": "1", "cap": "", "threshold": "1"}).status_code == 403
+    project.refresh_from_db()
+    assert project.target_cents_per_hour == 1_500
+
+
+def test_the_money_page_asks_a_fixed_number_of_questions(
+    client: Client, project: Project, admin: User, make_image: MakeImage
+) -> None:
+    client.force_login(admin)
+    url = reverse("project-money", args=[project.slug])
+    launched(project, [make_image(0)], terms=ONE_DOLLAR)
+    client.get(url)
+    with CaptureQueriesContext(connection) as one:
+        client.get(url)
+    for number in range(1, 5):
+        launched(project, [make_image(number)], terms=ONE_DOLLAR)
+    with CaptureQueriesContext(connection) as five:
+        client.get(url)
+    assert len(five) == len(one)

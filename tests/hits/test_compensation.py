@@ -1,0 +1,200 @@
+"""Paying for work that did not get through: one task for one worker, once, and told to them."""
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from hits.domain.pool import Pool
+from hits.domain.states import AssignmentStatus, Match, Remedy, WorkerAction
+from hits.marketplace.errors import Refused as MarketRefused
+from hits.marketplace.models import Message
+from hits.models import (
+    Assignment,
+    Attempt,
+    Batch,
+    Hit,
+    Image,
+    Observation,
+    Project,
+    Qualification,
+    Resolution,
+    Submission,
+    Worker,
+    WorkerDecision,
+)
+from hits.mturk.boto import marketplace
+from hits.payments import ledger
+from hits.selectors.console import waiting_in
+from hits.services import collect, compensation, publish, resolve
+from hits.services.errors import Conflict, Refused
+from hits.services.qualifications import decide_about, settle_outstanding
+from hits.tasks import sync_live_batches
+from tests.support import market
+from tests.support.answers import observations
+from tests.support.loop import page_key, published, store
+
+pytestmark = pytest.mark.django_db(transaction=True)
+MakeImage = Callable[..., Image]
+
+
+class Case:
+    """A worker whose answer was stored, and never reached the marketplace."""
+
+    def __init__(self, project: Project, image: Image) -> None:
+        market.fund()
+        self.batch = published(project, [image])
+        hit = Hit.objects.get(unit__batch=self.batch)
+        self.worker = market.market_worker("unlucky")
+        task = market.accept(hit, self.worker)
+        key = page_key(hit, task.slot.assignment_id, self.worker.worker_id)
+        self.submission: Submission = store(key, observations(5))
+        ago = timedelta(seconds=self.batch.duration_seconds, hours=1, minutes=1)
+        Attempt.objects.update(opened_at=timezone.now() - ago)
+        self.look()
+
+    @property
+    def ours(self) -> Worker:
+        """The worker's row on our side."""
+        return self.submission.attempt.worker
+
+    def look(self) -> None:
+        """Ask the marketplace, and forget what was read before."""
+        for batch in Batch.objects.filter(state="live"):
+            collect.sync_batch(batch=batch, marketplace=marketplace())
+        self.submission = Submission.objects.get(pk=self.submission.pk)
+
+
+@pytest.fixture
+def case(project: Project, make_image: MakeImage) -> Case:
+    return Case(project, make_image(1))
+
+
+def _compensated(case: Case, by: Any = None) -> Hit:
+    """Compensate and carry it to the marketplace; return the task that pays."""
+    resolution = compensation.compensate(submission=case.submission, note="The network broke.", by=by)
+    settle_outstanding(marketplace=marketplace())
+    publish.publish_batch(batch=resolution.compensation, marketplace=marketplace())
+    return Hit.objects.get(unit__batch=resolution.compensation)
+
+
+def test_the_worker_alone_is_told_and_paid_what_the_work_would_have_paid(
+    case: Case, researcher: User, project: Project
+) -> None:
+    hit = _compensated(case, researcher)
+    assert (hit.unit.batch.reward_cents, hit.max_assignments) == (110 + 2 * 15, 1)
+    assert hit.unit.payload["submission"] == str(case.submission.pk)
+    (message,) = Message.objects.all()
+    assert message.worker == case.worker
+    assert "pays $1.40" in message.text
+    with pytest.raises(MarketRefused):
+        market.accept(hit, market.market_worker("somebody else"))
+    market.work(hit, case.worker, {"mine": True})
+    case.look()
+    paid = Assignment.objects.get(hit=hit)
+    assert paid.match == Match.MATCHED
+    assert waiting_in(project) == 0  # nobody has to review it
+    sync_live_batches()
+    paid.refresh_from_db()
+    assert paid.status == AssignmentStatus.APPROVED
+    assert ledger.totals(batch=hit.unit.batch).spent == 140
+    assert compensation.approve_handed_in(marketplace=marketplace()) == 0
+    assert not Observation.objects.exists()
+    (resolution,) = Resolution.objects.all()
+    assert (resolution.remedy, resolution.decided_by, resolution.note) == (
+        Remedy.COMPENSATE,
+        researcher,
+        "The network broke.",
+    )
+
+
+def test_a_second_press_compensates_nothing_twice(case: Case, researcher: User, admin: User) -> None:
+    compensation.compensate(submission=case.submission, note="Lost.", by=researcher)
+    with pytest.raises(Conflict, match="decided on already"):
+        compensation.compensate(submission=case.submission, note="Lost.", by=admin)
+    with pytest.raises(Conflict):
+        resolve.keep_submission(submission=case.submission, note="No.", by=admin)
+    assert Batch.objects.filter(kind="compensation").count() == 1
+    assert WorkerDecision.objects.count() == Resolution.objects.count() == 1
+
+
+def test_two_presses_at_once_compensate_once(case: Case, monkeypatch: Any) -> None:
+    # Both have looked before either wrote.
+    monkeypatch.setattr(compensation, "_check", lambda submission, note: None)
+    compensation.compensate(submission=case.submission, note="Lost.", by=None)
+    with pytest.raises(Conflict, match="Somebody else"):
+        compensation.compensate(submission=case.submission, note="Lost.", by=None)
+    assert Batch.objects.filter(kind="compensation").count() == 1
+    assert WorkerDecision.objects.count() == Resolution.objects.count() == 1
+
+
+def test_two_cases_of_one_worker_stay_open_beside_each_other(
+    case: Case, project: Project, make_image: MakeImage
+) -> None:
+    second = published(project, [make_image(2)])
+    hit = Hit.objects.get(unit__batch=second)
+    task = market.accept(hit, case.worker)
+    other = store(page_key(hit, task.slot.assignment_id, case.worker.worker_id), observations(3))
+    Attempt.objects.update(opened_at=timezone.now() - timedelta(hours=5))
+    case.look()
+    first = _compensated(case)
+    case.submission = Submission.objects.get(pk=other.pk)
+    later = _compensated(case)
+    for hit in (later, first):
+        market.work(hit, case.worker, {"mine": True})
+    case.look()
+    assert compensation.approve_handed_in(marketplace=marketplace()) == 2
+
+
+def test_what_may_still_come_in_and_what_came_in_is_not_compensated(
+    project: Project, make_image: MakeImage
+) -> None:
+    market.fund()
+    batch = published(project, [make_image(1)])
+    stored = market.work(Hit.objects.get(), market.market_worker())
+    for _ in range(2):
+        fresh = Submission.objects.get(pk=stored.pk)
+        with pytest.raises(Refused, match="may still show this submission"):
+            compensation.compensate(submission=fresh, note="Lost.", by=None)
+        collect.sync_batch(batch=batch, marketplace=marketplace())
+        Attempt.objects.update(opened_at=timezone.now() - timedelta(days=1))
+    assert not Batch.objects.filter(kind="compensation").exists()
+
+
+def test_who_gets_no_other_tasks_is_still_paid_and_who_is_blocked_is_not_asked(
+    case: Case, project: Project
+) -> None:
+    facts = {"project": project, "worker": case.ours, "reason": "Why", "by": None}
+    decide_about(action=WorkerAction.GRANT, pool=Pool.EXCLUDED, **facts)
+    decide_about(action=WorkerAction.BLOCK, **facts)
+    with pytest.raises(Refused, match="lift the block first"):
+        compensation.compensate(submission=case.submission, note="Lost.", by=None)
+    decide_about(action=WorkerAction.UNBLOCK, **facts)
+    hit = _compensated(case)
+    market.work(hit, case.worker, {"mine": True})
+    assert not Qualification.objects.get(slug=Pool.COMPENSATION).name.endswith(case.worker.worker_id)
+
+
+def test_the_page_says_what_it_pays_for_and_takes_nothing_but_the_tick(case: Case) -> None:
+    hit = _compensated(case)
+    task = market.accept(hit, case.worker)
+    frame = Client(HTTP_HOST=settings.HIT_ORIGIN.removeprefix("http://"))
+    query = {
+        "assignmentId": task.slot.assignment_id,
+        "hitId": str(hit.hit_id),
+        "turkSubmitTo": f"{settings.PUBLIC_URL}/a/secret",
+    }
+    url = reverse("hit-page", args=[hit.unit.public_id])
+    page = frame.get(url, query | {"workerId": case.worker.worker_id})
+    assert page.status_code == 200
+    assert "it did not get through to the marketplace" in page.text
+    assert "Submit for $1.40" in page.text
+    assert frame.get(url, query | {"workerId": "ASOMEBODYELSE"}).status_code == 403
+    with pytest.raises(ValueError, match="mine"):
+        store(page_key(hit, task.slot.assignment_id, case.worker.worker_id), {"mine": False})

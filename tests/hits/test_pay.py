@@ -1,0 +1,228 @@
+"""Measured pay: tables worked out by hand, a slow second opinion on random work, and the pages that show it."""
+
+import csv
+import io
+import random
+from collections.abc import Callable
+from fractions import Fraction
+from statistics import median as plain_median
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+
+from hits.domain.chart import pay_histogram, range_plot
+from hits.domain.pay import HOUR, Spread, gap_cents, is_under, spread, top_up
+from hits.domain.quantiles import median_ranks, quantile, reaching
+from hits.models import Batch, Hit, Image, Project, Worker
+from hits.mturk.boto import marketplace
+from hits.selectors import pay
+from hits.services import review
+from hits.services.launch import Terms
+from tests.support import market
+from tests.support.answers import observations
+from tests.support.loop import approve, collected, published
+
+MakeImage = Callable[..., Image]
+
+
+def test_a_spread_worked_out_by_hand() -> None:
+    """Rewards of $1 for 200, 240, 300, 360 and 400 seconds make $18, $15, $12, $10 and $9 an hour."""
+    found = spread([(100, 200), (100, 240), (100, 300), (100, 360), (100, 400), (100, 0)], 1500)
+    assert found == Spread(
+        n=5,
+        median=1200,
+        interval=None,
+        lower=1000,
+        upper=1500,
+        mean=1280,
+        under=3,
+        target=1500,
+        cents=500,
+        seconds=1500,
+    )
+    assert (found.short, found.under_percent, found.overall) == (300, 60, 1200)
+    assert spread([(100, 0)], 1500) is None
+
+
+@pytest.mark.parametrize(
+    ("n", "ranks"),
+    # Conover 1999, table A3, and Hahn & Meeker 1991, table A.15: two-sided 95 % for the median.
+    [(1, None), (5, None), (6, (1, 6)), (8, (1, 8)), (9, (2, 8)), (10, (2, 9)), (15, (4, 12)), (20, (6, 15))],
+)
+def test_ranks_of_the_interval_for_a_median(n: int, ranks: tuple[int, int] | None) -> None:
+    assert median_ranks(n) == ranks
+
+
+def test_exact_and_approximate_ranks_meet() -> None:
+    low, high = median_ranks(1_000) or (0, 0)
+    after = median_ranks(1_001) or (0, 0)
+    assert abs(after[0] - low) <= 1
+    assert low + high == 1_001
+    assert sum(after) == 1_002
+
+
+def test_the_interval_holds_the_median_19_times_in_20() -> None:
+    generator = random.Random(4)
+    held = 0
+    for _ in range(2_000):
+        times = sorted(generator.lognormvariate(0, 1) for _ in range(21))  # its median is 1
+        low, high = median_ranks(21) or (1, 1)
+        held += times[low - 1] <= 1 <= times[high - 1]
+    assert held / 2_000 >= 0.945
+
+
+def test_quantiles() -> None:
+    assert [quantile([1, 2, 3, 4], share) for share in (0, 0.25, 0.5, 1)] == [1, 1.75, 2.5, 4]
+    assert quantile([7], 0.75) == 7
+    assert [reaching([1, 2, 3, 4], share) for share in (0.5, 0.75, 1)] == [2, 3, 4]
+    with pytest.raises(ValueError, match="nothing"):
+        quantile([], 0.5)
+
+
+def slow_spread(work: list[tuple[int, float]], target: int) -> dict[str, Any]:
+    """Say the same in fractions, one submission after the other."""
+    rates = [Fraction(cents) * HOUR / Fraction(seconds) for cents, seconds in work]
+    return {
+        "median": float(plain_median(rates)),
+        "mean": float(sum(rates) / len(rates)),
+        "under": sum(rate < target for rate in rates),
+        "needed": [max(0, -(-(Fraction(s) * target) // HOUR) - c) for c, s in work],
+    }
+
+
+def test_random_work_against_a_slow_model() -> None:
+    generator = random.Random(6)
+    for _ in range(200):
+        work = [
+            (generator.randint(1, 300), generator.choice([generator.uniform(1, 900), 300.0, 240.0]))
+            for _ in range(generator.randint(1, 40))
+        ]
+        target = generator.randint(100, 3_000)
+        found, slow = spread(work, target), slow_spread(work, target)
+        assert found is not None
+        assert abs(found.median - slow["median"]) <= 1
+        assert abs(found.mean - slow["mean"]) <= 1
+        assert found.under == slow["under"]
+        gaps = [gap_cents(cents, seconds, target) for cents, seconds in work]
+        assert gaps == slow["needed"]
+        lifted = top_up(work, target)
+        assert (lifted.cents, lifted.submissions) == (sum(gaps), found.under)
+        after = [(cents + gap, seconds) for (cents, seconds), gap in zip(work, gaps, strict=True)]
+        assert not any(is_under(cents, seconds, target) for cents, seconds in after)
+        # Not a cent too much: one less, and it would stay under.
+        assert all(
+            is_under(cents + gap - 1, seconds, target)
+            for (cents, seconds), gap in zip(work, gaps, strict=True)
+            if gap
+        )
+
+
+def test_plots_share_an_axis_and_say_in_words_what_they_show() -> None:
+    rows = [spread([(100, 400)] * 3, 1500), spread([(100, 120), (100, 240), (100, 20)], 1500)]
+    plot = range_plot([row for row in rows if row], target=1500)
+    slow, quick = plot.rows
+    assert slow.low == slow.high == slow.at
+    assert float(slow.at) < float(plot.target_x) < float(quick.at)
+    assert quick.beyond, "a rate of $180 an hour would press all others against the edge"
+    assert "median $9.00, target $15.00" in slow.summary
+    assert [tick.text for tick in plot.ticks] == ["0", "target 15", "60"]
+    histogram = pay_histogram([1499, 1500, 900, 9_000], target=1500)
+    assert histogram is not None
+    assert sum(bar.under for bar in histogram.bars) == 2, "1499 is left of the target and 1500 right of it"
+    assert histogram.summary == "2 of 4 submissions paid under $15.00 an hour."
+    assert pay_histogram([], target=1500) is None
+
+
+@pytest.fixture
+def measured(project: Project, make_image: MakeImage) -> Batch:
+    """Return a batch whose work took 200, 300 and 600 seconds for $1.00, the last with two bonuses of 10 cents."""
+    market.fund()
+    batch = published(
+        project, [make_image(n) for n in range(3)], terms=Terms(reward_cents=100, bonus_cents=10)
+    )
+    works = [(200.0, 3, "wilma"), (300.0, 3, "wim"), (600.0, 5, "wanda")]
+    for hit, (seconds, pairs, name) in zip(Hit.objects.order_by("pk"), works, strict=True):
+        market.work(hit, market.market_worker(name), observations(pairs), active_seconds=seconds)
+    collected(batch)
+    return batch
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_same_rates_before_and_after_a_decision(measured: Batch, project: Project) -> None:
+    """Before it the answer says which bonuses are earned, after it the planned calls do."""
+    expected = [1800, 1200, 720]  # 100 in 200 s, 100 in 300 s, 120 in 600 s
+    assert pay.rates(pay.work_of(measured)) == expected
+    for row in collected(measured):
+        approve(row)
+    assert pay.rates(pay.work_of(project)) == expected
+    found = pay.project_pay(project)
+    assert found.total is not None
+    assert (found.total.median, found.total.under, found.total.n) == (1200, 2, 3)
+    assert [line.spread.median for line in found.by_worker] == [720, 1200, 1800], "the lowest comes first"
+    assert [line.words for line in found.by_batch] == [measured.name]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_rejected_work_is_not_measured(measured: Batch) -> None:
+    slowest = collected(measured)[-1]
+    decision = review.decide(assignment=slowest, verdict=review.Verdict.REJECT, by=None, feedback="Empty.")
+    assert len(pay.work_of(measured)) == 3, "decided, and not carried out yet"
+    review.settle(decision=decision, marketplace=marketplace())
+    assert pay.rates(pay.work_of(measured)) == [1800, 1200]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_projects_pay_asks_as_much_of_one_batch_as_of_many(
+    measured: Batch, project: Project, make_image: MakeImage
+) -> None:
+    def queries() -> int:
+        with CaptureQueriesContext(connection) as captured:
+            pay.project_pay(project)
+        return len(captured)
+
+    before = queries()
+    more = published(project, [make_image(9)], terms=Terms(reward_cents=100, bonus_cents=10))
+    market.work(
+        Hit.objects.latest("pk"), market.market_worker("willow"), observations(4), active_seconds=90.0
+    )
+    collected(more)
+    assert queries() == before <= 5
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_page_and_its_csv(measured: Batch, project: Project, client: Client, researcher: User) -> None:
+    Batch.objects.filter(pk=measured.pk).update(name="=cmd()")
+    client.force_login(researcher)
+    page = client.get(reverse("project-pay", args=[project.slug]))
+    words = " ".join(page.content.decode().split())
+    assert "2 <small>of 3</small>" in words, "a share with its whole"
+    assert "1 of 1 under target" in words, "of the batches"
+    assert "$3.00 under" in words
+    assert not any(worker.worker_id in words for worker in Worker.objects.all())
+    rows = list(
+        csv.DictReader(
+            io.StringIO(client.get(reverse("project-pay-csv", args=[project.slug])).content.decode())
+        )
+    )
+    assert [(row["group"], row["median_usd_per_hour"]) for row in rows] == [
+        ("batch", "12.00"),
+        ("kind", "12.00"),
+        ("worker", "7.20"),
+        ("worker", "12.00"),
+        ("worker", "18.00"),
+    ]
+    assert rows[0]["name"] == "'=cmd()", "no spreadsheet takes it for a formula"
+    none = client.get(reverse("project-pay", args=[project.slug]), {"kind": "no_such_kind"})
+    assert "No measured work of this kind yet" in none.content.decode()
+
+
+@pytest.mark.django_db
+def test_an_empty_project_says_what_will_appear(project: Project, client: Client, researcher: User) -> None:
+    client.force_login(researcher)
+    page = client.get(reverse("project-pay", args=[project.slug]))
+    assert "No measured work yet" in page.content.decode()

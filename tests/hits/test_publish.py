@@ -1,0 +1,459 @@
+"""Publishing, extending and closing: paces, gates, progress, and nobody's work lost."""
+
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from hits import tasks
+from hits.domain.crashpoints import EXIT_STATUS
+from hits.domain.speed import speed_words
+from hits.domain.states import BatchState, CallState, HitState, JobState
+from hits.marketplace.models import HIT
+from hits.marketplace.services.clock import reset_clock
+from hits.models import Assignment, Batch, Extension, Hit, Image, Job, OutgoingCall, Project, Unit
+from hits.mturk import boto
+from hits.mturk.boto import marketplace
+from hits.mturk.port import Environment, Failure, MarketplaceError
+from hits.payments import ledger
+from hits.services import batches, budget, extend, jobs, publish, publisher
+from hits.services.errors import Conflict, Refused
+from hits.services.rate import Pace, pace_for
+from tests.support import children, faults, market
+from tests.support.failing import (
+    CREATE,
+    Later,
+    check_each_once,
+    check_money,
+    leases_run_out,
+    planned,
+    publish_all,
+    settle_all,
+)
+from tests.support.faults import Plan
+from tests.support.loop import approve, collected, page_key, published, store
+
+pytestmark = pytest.mark.django_db(transaction=True)
+MakeImage = Callable[..., Image]
+EXPIRE = "UpdateExpirationForHIT"
+
+
+@pytest.fixture
+def plan(settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Plan]:
+    """Return a plan without faults, which counts calls."""
+    settings.MTURK_INPROCESS_TRANSPORT = "tests.support.faults.attach"
+    monkeypatch.setenv(faults.ENVIRONMENT, "")
+    boto._local.__dict__.clear()
+    yield Plan(tmp_path / "faults.json").write()
+    boto._local.__dict__.clear()
+
+
+@pytest.fixture
+def later(monkeypatch: pytest.MonkeyPatch) -> Iterator[Later]:
+    """Return both clocks."""
+    yield Later(monkeypatch)
+    reset_clock()
+
+
+class Clock:
+    """Seconds that pass only while somebody sleeps."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        """Let time pass."""
+        self.now += seconds
+
+
+def test_a_token_bucket_lets_five_through_and_then_three_a_second() -> None:
+    clock = Clock()
+    pace = Pace(3.0, clock=clock, sleep=clock.sleep)
+    at = []
+    for _ in range(11):
+        pace.call(lambda: at.append(clock.now))
+    assert at[:5] == [0.0] * 5
+    assert at[5:] == pytest.approx([n / 3 for n in range(1, 7)])
+
+
+def test_throttling_halves_the_pace_and_success_brings_it_back() -> None:
+    clock = Clock()
+    pace = Pace(8.0, clock=clock, sleep=clock.sleep)
+    answers = [MarketplaceError(Failure.THROTTLED, "Rate exceeded")] * 2
+
+    def call() -> str:
+        if answers:
+            raise answers.pop()
+        return "made"
+
+    assert pace.call(call) == "made"
+    assert 2.0 < pace.per_second < 2.2
+    for _ in range(40):
+        pace.call(call)
+    assert pace.per_second == 8.0
+
+
+def test_throttled_for_ten_minutes_is_given_up_and_other_errors_at_once() -> None:
+    clock = Clock()
+
+    def refused(failure: Failure) -> float:
+        pace = Pace(3.0, clock=clock, sleep=clock.sleep)
+        start = clock.now
+
+        def call() -> None:
+            raise MarketplaceError(failure, "no")
+
+        with pytest.raises(MarketplaceError):
+            pace.call(call)
+        return clock.now - start
+
+    assert refused(Failure.NO_FUNDS) == 0
+    assert 600 <= refused(Failure.THROTTLED) < 620
+
+
+def test_the_usual_pace_is_amazons_on_amazon_and_none_here(settings: Any) -> None:
+    here = marketplace().environment
+    sandbox = Environment("aws-sandbox", "https://x.example", False, False, here.fees, "Amazon")
+    assert (pace_for(here).limit, pace_for(sandbox).limit) == (None, 3.0)
+    settings.PUBLISH_PER_SECOND = 7
+    assert (pace_for(here).limit, pace_for(sandbox).limit) == (7.0, 7.0)
+
+
+def test_a_publisher_that_lost_its_lease_stops(project: Project, make_image: MakeImage) -> None:
+    batch = planned(project, make_image(1), 1)
+    with publisher.publishing(batch) as mine:
+        mine._renewed -= timedelta(minutes=1)
+        mine.go_on()
+        Batch.objects.update(lease_owner="somebody else", lease_until=timezone.now() + publisher.LEASE)
+        mine.go_on()  # not yet time to look
+        mine._renewed -= timedelta(minutes=1)
+        with pytest.raises(Conflict, match="published by somebody"):
+            mine.go_on()
+    assert publisher.is_held(batch)  # the other one's lease stands
+
+
+def test_caps_and_funds_are_asked_before_the_first_hit_and_every_hundred(
+    project: Project, make_image: MakeImage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    market.fund()
+    assert publish.CHECK_EVERY == 100
+    monkeypatch.setattr(publish, "CHECK_EVERY", 10)
+    batch = planned(project, make_image(1), 25)
+    asked: list[int] = []
+
+    def check(**_: Any) -> None:
+        asked.append(Hit.objects.filter(state=HitState.LIVE).count())
+        if len(asked) == 3:
+            raise Refused("over the cap of the batch")
+
+    monkeypatch.setattr(budget, "check_batch", check)
+    with pytest.raises(Refused, match="over the cap"):
+        publish.publish_batch(batch=batch, marketplace=marketplace())
+    assert asked == [0, 9, 19]
+    assert HIT.objects.count() == 19
+    batch.refresh_from_db()
+    assert (batch.state, batch.lease_until) == (BatchState.LAUNCHING, None)
+    publish.publish_batch(batch=batch, marketplace=marketplace())
+    check_each_once(batch, 25)
+
+
+def test_progress_says_how_fast_it_goes_and_how_long_it_takes() -> None:
+    assert speed_words(done=310, since=10, total=1_000, seconds=100) == "3.0 a second, 4 min left"
+    assert speed_words(done=12, since=10, total=400, seconds=60) == "2.0 a minute, 3.2 h left"
+    assert speed_words(done=99, since=0, total=100, seconds=20) == "5.0 a second, less than a minute left"
+    for silent in ({"done": 0}, {"done": 100}, {"seconds": 1}):
+        assert speed_words(**({"done": 50, "since": 0, "total": 100, "seconds": 50} | silent)) == ""
+
+
+def test_a_resumed_job_s_speed_is_that_of_this_run(client: Client, admin: Any, project: Project) -> None:
+    job = jobs.enqueue(task="hits.nothing", title="Nothing", project=project)
+    client.force_login(admin)
+    with jobs.claimed(job.pk) as progress:
+        assert progress is not None
+        progress.advance(901, 1_000)
+        Job.objects.update(started_at=timezone.now() - timedelta(seconds=45))
+        progress.advance(950, 1_000)
+        shown = client.get(reverse("api-job", args=[job.pk])).json()
+        assert shown["speed"] == "1.1 a second, less than a minute left"
+
+
+# --- extending
+
+
+def test_more_opinions_fill_a_hit_to_nine_and_the_rest_come_as_further_hits(
+    project: Project, make_image: MakeImage, settings: Any
+) -> None:
+    settings.MARKETPLACE_FEE_SCHEDULE = "amazon"
+    boto._local.__dict__.clear()
+    market.fund()
+    batch = planned(project, make_image(1), 3, opinions=7)
+    publish_all()
+    batch.refresh_from_db()
+    cost = extend.estimate_extension(batch, 5)
+    before = ledger.totals(batch=batch).held
+    _, job = extend.extend_batch(batch=batch, more_opinions=5, by=None)
+    tasks.extend_batch(job.pk)
+    for unit in Unit.objects.all():
+        parts = unit.hits.order_by("part")
+        assert [(hit.part, hit.max_assignments, hit.state) for hit in parts] == [
+            (1, 9, "live"),
+            (2, 3, "live"),
+        ]
+    assert sorted(HIT.objects.values_list("max_assignments", flat=True)) == [3, 3, 3, 9, 9, 9]
+    assert ledger.totals(batch=batch).held - before == cost.held_cents
+    check_each_once(batch, 6)
+    batch.refresh_from_db()
+    assert (batch.opinions, batch.assignments_per_hit) == (12, 9)
+    _, job = extend.extend_batch(batch=batch, more_opinions=8, by=None)
+    tasks.extend_batch(job.pk)
+    assert sorted(
+        Hit.objects.filter(unit=Unit.objects.first()).values_list("max_assignments", flat=True)
+    ) == [2, 9, 9]
+    check_money(batch)
+
+
+@pytest.mark.clock
+def test_more_time_moves_the_end_of_every_task_once(
+    project: Project, make_image: MakeImage, plan: Plan, later: Later
+) -> None:
+    market.fund()
+    batch = planned(project, make_image(1), 2)
+    publish_all()
+    batch.refresh_from_db()
+    ends = dict(HIT.objects.values_list("hit_id", "expires_at"))
+    extend.extend_batch(batch=batch, more_seconds=3 * 86_400, by=None)
+    assert children.forked(settle_all, crash_at="settle.after_call") == EXIT_STATUS
+    leases_run_out()
+    later.by(timedelta(hours=25))
+    plan.write()
+    settle_all()
+    for hit in HIT.objects.all():
+        assert abs(hit.expires_at - ends[hit.hit_id] - timedelta(days=3)) < timedelta(seconds=1)
+        assert abs(Hit.objects.get(hit_id=hit.hit_id).expires_at - hit.expires_at) < timedelta(seconds=1)
+    assert set(OutgoingCall.objects.values_list("state", flat=True)) == {CallState.DONE}
+
+
+def test_a_second_press_extends_nothing_and_a_second_wish_waits(
+    project: Project, make_image: MakeImage
+) -> None:
+    market.fund()
+    batch = planned(project, make_image(1), 1)
+    publish_all()
+    batch.refresh_from_db()
+    first, job = extend.extend_batch(batch=batch, more_opinions=2, by=None, once="wish")
+    again, same = extend.extend_batch(batch=batch, more_opinions=2, by=None, once="wish")
+    assert (again, same) == (first, job)
+    with pytest.raises(Conflict, match="not carried out yet"):
+        extend.extend_batch(batch=batch, more_opinions=2, by=None, once="other")
+    tasks.extend_batch(job.pk)
+    assert (Extension.objects.count(), HIT.objects.get().max_assignments) == (1, 3)
+
+
+@pytest.mark.parametrize(
+    ("wish", "why"),
+    [
+        ({}, "more opinions, for more days"),
+        ({"more_opinions": 100}, "99 more at most"),
+        ({"more_seconds": 59}, "by a minute at least"),
+        ({"more_opinions": 3, "available_cents": 329}, "insufficient funds"),
+    ],
+)
+def test_what_cannot_be_extended_is_refused_before_anything_is_written(
+    project: Project, make_image: MakeImage, wish: dict[str, int], why: str
+) -> None:
+    market.fund()
+    batch = published(project, [make_image(1)])
+    with pytest.raises(Refused, match=why):
+        extend.extend_batch(batch=batch, by=None, **wish)
+    assert not Extension.objects.exists()
+    assert Batch.objects.get().opinions == 1
+
+
+def test_an_extension_above_the_threshold_or_the_cap_is_refused(
+    project: Project, make_image: MakeImage
+) -> None:
+    market.fund()
+    batch = published(project, [make_image(1)])
+    Project.objects.update(confirm_above_cents=100)
+    most = extend.estimate_extension(batch, 2).most_cents
+    with pytest.raises(Refused, match="type the most that this can cost"):
+        extend.extend_batch(batch=batch, more_opinions=2, by=None, confirmed_cents=most - 1)
+    Project.objects.update(budget_cap_cents=batch.estimate_cents + most - 1)
+    with pytest.raises(Refused, match="cap"):
+        extend.extend_batch(batch=batch, more_opinions=2, by=None, confirmed_cents=most)
+    Project.objects.update(budget_cap_cents=batch.estimate_cents + most)
+    extend.extend_batch(batch=batch, more_opinions=2, by=None, confirmed_cents=most)
+
+
+def test_an_extension_without_funds_is_shown_and_tried_again(
+    project: Project, make_image: MakeImage, client: Client, admin: Any
+) -> None:
+    market.fund(110)
+    batch = published(project, [make_image(1)])
+    _, job = extend.extend_batch(batch=batch, more_opinions=1, by=None)
+    tasks.extend_batch(job.pk)
+    job.refresh_from_db()
+    assert (job.state, "insufficient funds" in job.error) == (JobState.FAILED, True)
+    client.force_login(admin)
+    page = client.get(reverse("batch-detail", args=[batch.pk])).content.decode()
+    assert "1 task could not be extended" in page
+    market.fund(110)
+    client.post(reverse("batch-extend-again", args=[batch.pk]))
+    tasks.extend_batch(Job.objects.latest("pk").pk)
+    assert HIT.objects.get().max_assignments == 2
+    check_money(batch)
+
+
+def test_the_page_shows_the_cost_and_extends(
+    project: Project, make_image: MakeImage, client: Client, admin: Any
+) -> None:
+    market.fund()
+    batch = published(project, [make_image(1)])
+    client.force_login(admin)
+    url = reverse("batch-extend", args=[batch.pk])
+    page = client.get(url, {"opinions": "2", "days": "3"}).content.decode()
+    assert "2 more workers for each unit, 3 more days" in " ".join(page.split())
+    assert "The most it can cost" in page
+    client.post(url, {"opinions": "2", "days": "3", "launch_key": "once"})
+    client.post(url, {"opinions": "2", "days": "3", "launch_key": "once"})
+    extension = Extension.objects.get()
+    assert (extension.more_opinions, extension.more_seconds) == (2, 3 * 86_400)
+    assert extension.estimate_cents == 2 * (110 + 2 * 15)
+
+
+def test_the_command_extends_and_says_what_it_cannot(
+    project: Project, make_image: MakeImage, capsys: pytest.CaptureFixture[str]
+) -> None:
+    market.fund()
+    batch = published(project, [make_image(1)])
+    call_command("extend_batch", str(batch.pk), "--opinions", "2", "--days", "1", "--json")
+    assert '"opinions": 3' in capsys.readouterr().out
+    assert HIT.objects.get().max_assignments == 3
+    with pytest.raises(CommandError, match="--days -1: use 0 or more") as caught:
+        call_command("extend_batch", str(batch.pk), "--days", "-1")
+    assert caught.value.returncode == 2
+
+
+# --- closing
+
+
+def _expire() -> None:
+    batches.expire_hits(batch=Batch.objects.get(), marketplace=marketplace())
+
+
+@pytest.mark.parametrize("tasks_offered", [100, pytest.param(500, marks=pytest.mark.long)])
+def test_all_tasks_are_taken_off_and_twenty_in_hand_lose_nothing(
+    project: Project, make_image: MakeImage, plan: Plan, tasks_offered: int
+) -> None:
+    market.fund(50_000_000)
+    batch = planned(project, make_image(1), tasks_offered)
+    publish_all()
+    worker = market.market_worker()
+    in_hand = [market.accept(hit, worker) for hit in Hit.objects.select_related("unit")[:20]]
+    keys = [page_key(task.hit, task.slot.assignment_id, worker.worker_id) for task in in_hand]
+    begun = [store(key, _answer(number)) for number, key in enumerate(keys[:10])]
+    batch.refresh_from_db()
+    Job.objects.update(state=JobState.DONE)
+    batches.request_close(batch=batch, by=None)
+    for point in (
+        "expire.after_plan",
+        "settle.after_intent:10",
+        "settle.after_call:20",
+        "settle.after_result:30",
+    ):
+        assert children.forked(_expire, crash_at=point) == EXIT_STATUS
+        leases_run_out()
+    assert children.forked(_expire, crash_at="dispose.after_call:5") == EXIT_STATUS
+    assert children.forked(_expire) == 0
+    calls = OutgoingCall.objects.filter(operation="expire")
+    assert set(calls.values_list("state", flat=True)) == {CallState.DONE}
+    plan.write()
+    assert children.forked(_expire) == 0
+    assert plan.calls(EXPIRE) == 0  # nothing is expired twice
+    assert HIT.objects.filter(disposed_at=None).count() == 20
+    for task, submission in zip(in_hand[:10], begun, strict=True):
+        market.hand_over(task, submission)
+    for number, (task, key) in enumerate(zip(in_hand[10:], keys[10:], strict=True), start=10):
+        market.hand_over(task, store(key, _answer(number)))
+    rows = collected(batch)
+    assert len(rows) == 20
+    batches.finish_closing(batch=batch, marketplace=marketplace())
+    assert HIT.objects.filter(disposed_at=None).count() == 20  # what waits for a decision stays
+    for row in rows:
+        approve(row)
+    assert batches.finish_closing(batch=batch, marketplace=marketplace())
+    assert not HIT.objects.filter(disposed_at=None).exists()
+    assert Assignment.objects.filter(status="Approved", match="matched").count() == 20
+    assert ledger.totals(batch=batch).held == 0
+    check_money(batch)
+
+
+def _answer(number: int) -> dict[str, Any]:
+    from tests.support.answers import observations
+
+    return observations(3, salt=str(number))
+
+
+def test_closing_can_be_stopped_and_taken_up_again(
+    project: Project, make_image: MakeImage, plan: Plan
+) -> None:
+    market.fund()
+    batch = planned(project, make_image(1), 6)
+    publish_all()
+    Job.objects.update(state=JobState.DONE)
+    job = batches.request_close(batch=Batch.objects.get(), by=None)
+    real = marketplace().expire
+
+    class Stopping:
+        """The marketplace, and somebody who presses “Stop” after the second task."""
+
+        environment = marketplace().environment
+        made = 0
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(marketplace(), name)
+
+        def expire(self, hit_id: str) -> None:
+            real(hit_id)
+            self.made += 1
+            if self.made == 2:
+                jobs.cancel(job=job)
+
+    port = Stopping()
+    with jobs.claimed(job.pk) as progress:
+        batches.expire_hits(batch=batch, marketplace=port, progress=progress)  # type: ignore[arg-type]
+    job.refresh_from_db()
+    assert (job.state, port.made) == (JobState.CANCELLED, 2)
+    assert OutgoingCall.objects.filter(state=CallState.PLANNED).count() == 4
+    tasks.sync_live_batches()  # what was wished stands, and is carried out by the sweep
+    batch.refresh_from_db()
+    assert (batch.state, ledger.totals(batch=batch).held) == (BatchState.CLOSED, 0)
+    assert plan.calls(EXPIRE) == 6
+    assert plan.calls(CREATE) == 6
+
+
+def test_a_command_names_the_other_publisher_and_a_job_leaves_it_alone(
+    project: Project, make_image: MakeImage
+) -> None:
+    market.fund()
+    batch = planned(project, make_image(1), 1)
+    job = Job.objects.get(exclusive_key=f"publish:{batch.pk}")
+    with publisher.publishing(batch):
+        with pytest.raises(CommandError, match=r"^Batch is being published by .*process \d+") as caught:
+            call_command("resume_batch", str(batch.pk))
+        assert caught.value.returncode == 2
+        tasks.publish_batch(job.pk)
+    job.refresh_from_db()
+    assert (job.state, "is being published by" in job.result["note"]) == (JobState.DONE, True)
+    assert not HIT.objects.exists()
+    call_command("resume_batch", str(batch.pk))
+    check_each_once(batch, 1)

@@ -1,0 +1,388 @@
+"""Comparing with the marketplace: each class told apart, money beside it, and remedies that are written down."""
+
+import json
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.core.management import call_command
+from django.db import DatabaseError, connection
+from django.utils import timezone
+
+from hits.domain.states import AssignmentStatus, BatchState, HitState, JobState, Match, Remedy, Verdict
+from hits.marketplace.models import HIT, Clock
+from hits.marketplace.services import attempts as market_attempts
+from hits.models import (
+    Assignment,
+    Attempt,
+    Batch,
+    Decision,
+    Hit,
+    Image,
+    Job,
+    Observation,
+    Project,
+    Reconciliation,
+    Resolution,
+    Submission,
+)
+from hits.mturk.boto import marketplace
+from hits.payments import ledger
+from hits.selectors import observations as collected_rows
+from hits.selectors import reconciliation
+from hits.services import publish, resolve, review
+from hits.services.errors import Conflict, Refused
+from hits.services.launch import Terms
+from hits.services.reconcile import MISSING, SURPLUS, WAITING, reconcile_batch, reconcile_open
+from hits.tasks import reconcile_batches
+from tests.support import market
+from tests.support.answers import observations
+from tests.support.loop import approve, page_key, published, store
+
+pytestmark = pytest.mark.django_db(transaction=True)
+MakeImage = Callable[..., Image]
+
+
+def _compare(batch: Batch) -> Reconciliation:
+    return reconcile_batch(batch=Batch.objects.get(pk=batch.pk), marketplace=marketplace())
+
+
+def _junk(hit: Hit, name: str) -> market.Accepted:
+    """Hand in an answer that never was on our page."""
+    task = market.accept(hit, market.market_worker(name))
+    market_attempts.submit_with_secret(
+        secret=task.secret,
+        assignment_id=task.slot.assignment_id,
+        fields=[("clue", "the lamp & <the> door — grün"), ("ok", "yes")],
+        now=Clock.now(),
+    )
+    return task
+
+
+def _stored(hit: Hit, name: str) -> tuple[market.Accepted, Submission]:
+    """Store an answer on our page without handing it over."""
+    task = market.accept(hit, market.market_worker(name))
+    key = page_key(hit, task.slot.assignment_id, task.worker.worker_id)
+    return task, store(key, observations(salt=name))
+
+
+def _time_is_over(submission: Submission) -> None:
+    batch = submission.attempt.hit.unit.batch
+    ago = timedelta(seconds=batch.duration_seconds, hours=1, minutes=1)
+    Attempt.objects.filter(pk=submission.attempt_id).update(opened_at=timezone.now() - ago)
+
+
+@pytest.fixture
+def batch(project: Project, make_image: MakeImage) -> Batch:
+    """Return a batch of two units with four opinions each."""
+    market.fund()
+    live = published(project, [make_image(1), make_image(2)], terms=Terms(opinions=4))
+    _nothing_is_under_way()
+    return live
+
+
+def test_each_class_is_told_apart_and_the_money_agrees(batch: Batch) -> None:
+    one, two = Hit.objects.order_by("pk")
+    mine = market.work(one, market.market_worker("matched"), observations(4))
+    _junk(one, "junk")
+    thief = market.accept(two, market.market_worker("thief"))
+    market.hand_over(thief, mine)
+    _, lost = _stored(two, "late")
+    changed, stored = _stored(two, "changed")
+    market.hand_over(changed, stored, sha256="0" * 64)
+    found = _compare(batch)
+    assert (found.matched, found.marketplace_only, found.mismatch, found.ours_only) == (1, 1, 2, 0)
+    _time_is_over(lost)
+    approve(Assignment.objects.get(match=Match.MATCHED))
+    found = _compare(batch)
+    assert (found.matched, found.marketplace_only, found.mismatch, found.ours_only) == (1, 1, 2, 1)
+    assert (found.hits, found.failed, found.findings) == (2, 0, [])
+    assert found.cents_ours == found.cents_marketplace == 8 * 110 + 15
+    (row,) = reconciliation.unmatched(batch, Match.MARKETPLACE_ONLY)
+    assert row.fields == [("clue", "the lamp & <the> door — grün"), ("ok", "yes")]
+    differing = {
+        item.assignment.worker.worker_id: [difference.what for difference in item.differences]
+        for item in reconciliation.unmatched(batch, Match.MISMATCH)
+    }
+    assert differing[thief.worker.worker_id] == ["Worker", "Task", "HIT", "Assignment"]
+    assert differing[changed.worker.worker_id] == ["SHA-256 of the answer"]
+    batch.refresh_from_db()
+    (gone,) = reconciliation.lost(batch)
+    assert (gone.submission, gone.cents, gone.again) == (lost, 110, False)
+
+
+def test_a_submission_is_not_called_lost_before_its_time_and_grace_are_over(batch: Batch) -> None:
+    task, stored = _stored(Hit.objects.order_by("pk")[0], "slow")
+    Attempt.objects.update(opened_at=timezone.now() - timedelta(seconds=batch.duration_seconds, minutes=59))
+    assert _compare(batch).ours_only == 0
+    _time_is_over(stored)
+    Batch.objects.update(synced_at=timezone.now() - timedelta(minutes=5))
+    batch.refresh_from_db()
+    # The marketplace was not asked since its time and grace were over: it may well have it by now.
+    assert not reconciliation.lost_submissions(batch).exists()
+    market.hand_over(task, stored)
+    found = _compare(batch)
+    assert (found.matched, found.ours_only) == (1, 0)
+
+
+@pytest.mark.rule(
+    "late-submission-kept", source="ours", text="A submission after the deadline is kept, shown and not paid."
+)
+def test_a_submission_after_the_deadline_is_kept_and_shown_and_not_paid(batch: Batch) -> None:
+    from hits.marketplace.errors import Refused as MarketRefused
+    from hits.marketplace.services.clock import advance_clock, reset_clock
+
+    hit = Hit.objects.order_by("pk")[0]
+    task, stored = _stored(hit, "late")
+    advance_clock(by=timedelta(seconds=batch.duration_seconds + 1))
+    try:
+        with pytest.raises(MarketRefused):
+            market.hand_over(task, stored)
+    finally:
+        reset_clock()
+    _time_is_over(stored)
+    assert _compare(batch).ours_only == 1
+    assert Submission.objects.get().answer == stored.answer
+    assert ledger.totals(batch=batch).spent == 0
+
+
+@pytest.mark.rule(
+    "list-assignments-all-pages",
+    source="D",
+    text="A HIT's assignments come in pages, and the last one may be empty: all are read.",
+)
+def test_137_assignments_of_one_hit_are_all_classified(project: Project, make_image: MakeImage) -> None:
+    market.fund()
+    batch = published(project, [make_image(1)])
+    hit = Hit.objects.get()
+    # Our launches make HITs of nine at most, so this one is made as a script would make it.
+    client = marketplace()._client
+    there = HIT.objects.get(hit_id=hit.hit_id)
+    large = client.create_hit_with_hit_type(
+        HITTypeId=there.hit_type.hit_type_id,
+        MaxAssignments=137,
+        LifetimeInSeconds=3600,
+        Question=there.question,
+        RequesterAnnotation=hit.annotation,
+    )["HIT"]
+    marketplace().expire(str(hit.hit_id))
+    marketplace().delete_hit(str(hit.hit_id))
+    Hit.objects.filter(pk=hit.pk).update(hit_id=large["HITId"], max_assignments=137)
+    hit.refresh_from_db()
+    for number in range(137):
+        _junk(hit, f"w{number}")
+    found = _compare(batch)
+    assert (found.hits, found.failed, found.matched) == (1, 0, 0)
+    assert found.marketplace_only == Assignment.objects.count() == 137
+    assert found.cents_marketplace == 137 * 110
+
+
+def test_unmatched_work_is_paid_as_shown_and_enters_nothing(batch: Batch, researcher: User) -> None:
+    hit = Hit.objects.order_by("pk")[0]
+    _junk(hit, "paid")
+    _compare(batch)
+    assignment = Assignment.objects.get()
+    with pytest.raises(Refused, match="cannot be approved"):
+        review.decide(assignment=assignment, verdict=Verdict.APPROVE, by=researcher)
+    resolution, decision = resolve.resolve_assignment(
+        assignment=assignment, remedy=Remedy.APPROVE, note="The photo is described.", by=researcher
+    )
+    assert decision is not None
+    review.settle(decision=decision, marketplace=marketplace())
+    found = _compare(batch)
+    assignment.refresh_from_db()
+    assert (assignment.status, assignment.match) == (AssignmentStatus.APPROVED, Match.MARKETPLACE_ONLY)
+    assert found.cents_ours == found.cents_marketplace == 8 * 110
+    assert ledger.totals(batch=batch).spent == 110
+    assert not Observation.objects.exists()
+    assert not list(collected_rows.judgments(kind=batch.kind, batch=batch))
+    assert not reconciliation.open_assignments(batch).exists()
+    (past,) = reconciliation.history(batch)
+    assert (past, past.decided_by, past.note) == (resolution, researcher, "The photo is described.")
+    with pytest.raises(Conflict):
+        resolve.resolve_assignment(assignment=assignment, remedy=Remedy.REJECT, note="No.", by=researcher)
+
+
+def test_a_resolution_of_another_assignment_approves_nothing(batch: Batch) -> None:
+    hit = Hit.objects.order_by("pk")[0]
+    _junk(hit, "one")
+    _junk(hit, "two")
+    _compare(batch)
+    first, second = Assignment.objects.order_by("pk")
+    resolution, _ = resolve.resolve_assignment(assignment=first, remedy=Remedy.APPROVE, note="Good.", by=None)
+    with pytest.raises(Refused, match="cannot be approved"):
+        review.decide(assignment=second, verdict=Verdict.APPROVE, by=None, resolved=resolution)
+
+
+def test_a_mismatch_is_rejected_with_a_reason_that_the_worker_reads(batch: Batch, researcher: User) -> None:
+    one, two = Hit.objects.order_by("pk")
+    mine = market.work(one, market.market_worker("author"))
+    market.hand_over(market.accept(two, market.market_worker("thief")), mine)
+    _compare(batch)
+    row = Assignment.objects.get(match=Match.MISMATCH)
+    with pytest.raises(Refused, match="say why"):
+        resolve.resolve_assignment(assignment=row, remedy=Remedy.REJECT, note="  ", by=researcher)
+    assert not Resolution.objects.exists()
+    _, decision = resolve.resolve_assignment(
+        assignment=row, remedy=Remedy.REJECT, note="This answer is somebody else’s.", by=researcher
+    )
+    assert decision is not None
+    review.settle(decision=decision, marketplace=marketplace())
+    (there,) = marketplace().list_assignments(str(two.hit_id))
+    assert there.status == AssignmentStatus.REJECTED
+    assert Decision.objects.get().feedback == "This answer is somebody else’s."
+    assert _compare(batch).cents_marketplace == ledger.totals(batch=batch).held == 7 * 110
+
+
+def test_two_people_resolve_once(batch: Batch, researcher: User, admin: User) -> None:
+    _junk(Hit.objects.order_by("pk")[0], "junk")
+    _compare(batch)
+    row, stale = Assignment.objects.get(), Assignment.objects.get()
+    resolve.resolve_assignment(assignment=row, remedy=Remedy.KEEP, note="A test of ours.", by=researcher)
+    with pytest.raises(Conflict, match="Somebody else"):
+        resolve.resolve_assignment(assignment=stale, remedy=Remedy.APPROVE, note="Pay.", by=admin)
+    assert not Decision.objects.exists()
+
+
+def test_resolutions_and_comparisons_cannot_be_changed(batch: Batch) -> None:
+    _junk(Hit.objects.order_by("pk")[0], "junk")
+    _compare(batch)
+    resolve.resolve_assignment(
+        assignment=Assignment.objects.get(), remedy=Remedy.KEEP, note="A test of ours.", by=None
+    )
+    for table in ("hits_resolution", "hits_reconciliation"):
+        with pytest.raises(DatabaseError, match="append-only"), connection.cursor() as cursor:
+            cursor.execute(f"DELETE FROM {table}")
+
+
+def test_a_hit_that_the_marketplace_lost_begins_anew_and_nothing_is_held_twice(
+    batch: Batch, researcher: User
+) -> None:
+    lost, other = Hit.objects.order_by("pk")
+    _vanish(lost)
+    found = _compare(batch)
+    assert [(row["what"], row["hit"]) for row in found.findings] == [(MISSING, lost.pk)]
+    assert found.cents_ours - found.cents_marketplace == 4 * 110
+    with pytest.raises(Refused, match="found this HIT"):
+        resolve.begin_anew(hit=other, by=researcher)
+    resolve.begin_anew(hit=lost, by=researcher)
+    batch.refresh_from_db()
+    assert publish.publish_batch(batch=batch, marketplace=marketplace()) == 1
+    lost.refresh_from_db()
+    assert (lost.state, lost.generation) == (HitState.LIVE, 2)
+    found = _compare(batch)
+    assert (found.findings, found.failed) == ([], 0)
+    assert found.cents_ours == found.cents_marketplace == 8 * 110
+
+
+def test_a_hit_that_the_marketplace_lost_is_given_up(batch: Batch, researcher: User) -> None:
+    lost, _ = Hit.objects.order_by("pk")
+    _vanish(lost)
+    _compare(batch)
+    resolve.give_up(hit=lost, by=researcher)
+    with pytest.raises(Conflict):
+        resolve.give_up(hit=lost, by=researcher)
+    found = _compare(batch)
+    assert found.findings == []
+    assert found.cents_ours == found.cents_marketplace == 4 * 110
+
+
+def test_a_hit_made_a_moment_ago_is_not_called_missing(batch: Batch) -> None:
+    lost, _ = Hit.objects.order_by("pk")
+    HIT.objects.filter(hit_id=lost.hit_id).update(hit_id="3ELSEWHERE", annotation="")
+    found = _compare(batch)
+    assert (found.failed, found.findings) == (1, [])
+
+
+def test_hits_that_we_do_not_know_are_adopted_or_expired(batch: Batch, researcher: User) -> None:
+    waiting, known = Hit.objects.order_by("pk")
+    # The reply was lost: there it is, and here it was never finished.
+    Hit.objects.filter(pk=waiting.pk).update(hit_id=None, state=HitState.INTENT)
+    there = HIT.objects.get(hit_id=known.hit_id)
+    client = marketplace()._client
+    fields = {
+        "HITTypeId": there.hit_type.hit_type_id, "MaxAssignments": 4, "LifetimeInSeconds": 3600,
+        "Question": there.question,
+    }  # fmt: skip
+    twin = client.create_hit_with_hit_type(**fields, RequesterAnnotation=known.annotation)["HIT"]["HITId"]
+    foreign = f"v1/local/{batch.pk}/00000000-0000-4000-8000-000000000000/1"
+    client.create_hit_with_hit_type(**fields, RequesterAnnotation=foreign)
+    found = _compare(batch)
+    assert {(row["what"], row["hit_id"], row["hit"]) for row in found.findings} == {
+        (WAITING, waiting.hit_id, waiting.pk),
+        (SURPLUS, twin, None),
+    }
+    batch.refresh_from_db()
+    publish.publish_batch(batch=batch, marketplace=marketplace())
+    with pytest.raises(Refused, match="does not name"):
+        resolve.expire_surplus(batch=batch, hit_id=str(known.hit_id), marketplace=marketplace(), by=None)
+    for _ in range(2):
+        resolve.expire_surplus(batch=batch, hit_id=twin, marketplace=marketplace(), by=researcher)
+    found = _compare(batch)
+    assert found.findings == []
+    assert found.cents_ours == found.cents_marketplace == 8 * 110
+
+
+def test_a_closed_batch_keeps_its_sums(batch: Batch) -> None:
+    from hits.services.batches import expire_hits, request_close
+
+    market.work(Hit.objects.order_by("pk")[0], market.market_worker(), observations(5))
+    _compare(batch)
+    approve(Assignment.objects.get())
+    request_close(batch=batch, by=None)
+    batch.refresh_from_db()
+    expire_hits(batch=batch, marketplace=marketplace())
+    found = _compare(batch)
+    assert Batch.objects.get().state == BatchState.CLOSED
+    assert (found.hits, found.cents_ours, found.cents_marketplace) == (0, 140, 140)
+
+
+def test_all_open_batches_are_compared_on_schedule_with_one_listing(
+    batch: Batch, project: Project, make_image: MakeImage, monkeypatch: Any
+) -> None:
+    published(project, [make_image(7)])
+    Batch.objects.filter(pk=published(project, [make_image(8)]).pk).update(state=BatchState.CLOSED)
+    _nothing_is_under_way()
+    port = marketplace()
+    listings: list[int] = []
+    real = type(port).list_hits
+
+    def counted(self: Any) -> Any:
+        listings.append(1)
+        return real(self)
+
+    monkeypatch.setattr(type(port), "list_hits", counted)
+    assert reconcile_open(marketplace=port) == 2
+    assert len(listings) == 1
+    reconcile_batches()
+    assert Reconciliation.objects.count() == 4
+
+
+def test_the_command_prints_one_object_and_refuses_bad_input(batch: Batch, capsys: Any) -> None:
+    _junk(Hit.objects.order_by("pk")[0], "junk")
+    call_command("reconcile", str(batch.pk), "--json")
+    said = json.loads(capsys.readouterr().out)
+    assert (said["batch"], said["marketplace_only"], said["cents_ours"]) == (batch.pk, 1, 880)
+    call_command("reconcile", str(batch.pk))
+    assert "1 only on the marketplace" in capsys.readouterr().out
+    from django.core.management.base import CommandError
+
+    with pytest.raises(CommandError, match="there is no such batch") as caught:
+        call_command("reconcile", "999999")
+    assert caught.value.returncode == 2
+
+
+def _nothing_is_under_way() -> None:
+    """Finish the jobs that launches queued; what they are for was done by the helpers."""
+    Job.objects.update(state=JobState.DONE)
+
+
+def _vanish(hit: Hit) -> None:
+    """Let the marketplace forget a HIT and what it held for it, some time after it was made."""
+    marketplace().expire(str(hit.hit_id))
+    marketplace().delete_hit(str(hit.hit_id))
+    HIT.objects.filter(hit_id=hit.hit_id).update(hit_id=f"GONE{hit.pk}", annotation="")
+    Hit.objects.filter(pk=hit.pk).update(attempt_at=timezone.now() - timedelta(hours=1))
+    hit.refresh_from_db()

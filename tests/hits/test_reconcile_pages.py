@@ -1,0 +1,213 @@
+"""The pages on which a person looks at what does not match, and decides."""
+
+import uuid
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from hits.domain.states import AssignmentStatus, HitState, JobState
+from hits.marketplace.models import HIT
+from hits.models import Assignment, Attempt, Batch, Hit, Image, Job, Project, Resolution, Submission
+from hits.mturk.boto import marketplace
+from hits.services import collect, projects
+from hits.services.launch import Terms
+from hits.services.reconcile import reconcile_batch
+from hits.tasks import reconcile_batch as reconcile_task
+from tests.support import market
+from tests.support.answers import observations
+from tests.support.loop import page_key, published, store
+
+pytestmark = pytest.mark.django_db(transaction=True)
+MakeImage = Callable[..., Image]
+
+
+@pytest.fixture
+def desk(client: Client, researcher: User) -> Client:
+    client.force_login(researcher)
+    return client
+
+
+@pytest.fixture
+def batch(project: Project, make_image: MakeImage) -> Batch:
+    """Return a batch with one of each: matched, made up, somebody else's, never handed over."""
+    market.fund()
+    live = published(project, [make_image(1)], terms=Terms(opinions=6))
+    Job.objects.update(state=JobState.DONE)
+    hit = Hit.objects.get()
+    mine = market.work(hit, market.market_worker("matched"))
+    made_up = market.accept(hit, market.market_worker("made-up"))
+    market.hand_over(made_up, mine, submission_id="made up", sha256="<b>bold</b>")
+    market.hand_over(market.accept(hit, market.market_worker("thief")), mine)
+    lost = market.accept(hit, market.market_worker("lost"))
+    stored = store(page_key(hit, lost.slot.assignment_id, lost.worker.worker_id), observations(4))
+    ago = timedelta(seconds=live.duration_seconds, hours=2)
+    Attempt.objects.filter(pk=stored.attempt_id).update(opened_at=timezone.now() - ago)
+    reconcile_batch(batch=live, marketplace=marketplace())
+    return live
+
+
+def _words(reply: Any) -> str:
+    return " ".join(reply.content.decode().split())
+
+
+def _url(name: str, batch: Batch, *more: Any) -> str:
+    return reverse(name, args=[batch.pk, *more])
+
+
+def test_the_page_shows_each_class_with_what_differs_and_no_worker_id(desk: Client, batch: Batch) -> None:
+    page = _words(desk.get(_url("batch-reconcile", batch)))
+    assert "3 things do not match" in page
+    assert "only on the marketplace 1, does not match 1, only here 1" in page
+    assert "Worker, Assignment" in page
+    assert "It names no answer that we stored" in page
+    assert "Equal" in page
+    assert not any(row.worker.worker_id in page for row in Assignment.objects.select_related("worker"))
+
+
+def test_an_approval_pays_and_leaves_the_list(desk: Client, batch: Batch) -> None:
+    row = Assignment.objects.get(match="marketplace_only")
+    url = _url("reconcile-assignment", batch, row.pk)
+    page = _words(desk.get(url))
+    assert "Approve and pay $1.10" in page
+    assert "&lt;b&gt;bold&lt;/b&gt;" in page
+    reply = desk.post(url, {"remedy": "approve", "note": " "}, follow=True)
+    assert "say why, for the record" in _words(reply)
+    reply = desk.post(url, {"remedy": "approve", "note": "Described by mail."}, follow=True)
+    assert "Approved as shown" in _words(reply)
+    row.refresh_from_db()
+    assert row.status == AssignmentStatus.APPROVED
+    page = _words(reply)
+    assert "2 things do not match" in page
+    assert "Described by mail." in page
+    assert "rosa" in page
+    assert "Nothing to decide" in _words(desk.get(url))
+    assert "decided on this assignment" in _words(
+        desk.post(url, {"remedy": "approve", "note": "Twice."}, follow=True)
+    )
+
+
+def test_what_the_marketplaces_clock_approved_can_only_be_left(desk: Client, batch: Batch) -> None:
+    row = Assignment.objects.get(match="mismatch")
+    marketplace().approve(row.assignment_id, "")
+    collect.sync_batch(batch=batch, marketplace=marketplace())
+    url = _url("reconcile-assignment", batch, row.pk)
+    page = _words(desk.get(url))
+    assert 'value="approve"' not in page
+    assert "Nothing was decided: This assignment is approved already." in _words(
+        desk.post(url, {"remedy": "reject", "note": "Not his."}, follow=True)
+    )
+    assert not Resolution.objects.exists()
+    desk.post(url, {"remedy": "keep", "note": "Paid already."})
+    assert Resolution.objects.get().remedy == "keep"
+
+
+def test_lost_work_is_compensated_from_its_page(desk: Client, batch: Batch) -> None:
+    stored = _lost()
+    url = _url("reconcile-submission", batch, stored.pk)
+    page = _words(desk.get(url))
+    assert "Compensate with $1.25" in page
+    assert "the lamp at the left" in page
+    reply = _words(desk.post(url, {"remedy": "compensate", "note": "The network broke."}, follow=True))
+    assert f"{stored.attempt.worker} gets a task that pays $1.25" in reply
+    assert "Compensated" in reply
+    assert "Nothing to decide" in _words(desk.get(url))
+    assert Batch.objects.get(kind="compensation").reward_cents == 125
+
+
+def test_lost_work_is_kept_and_a_wrong_word_decides_nothing(desk: Client, batch: Batch) -> None:
+    url = _url("reconcile-submission", batch, _lost().pk)
+    for remedy in ("approve", "nonsense", ""):
+        assert "Nothing was decided" in _words(
+            desk.post(url, {"remedy": remedy, "note": "Why."}, follow=True)
+        )
+    assert "Left as it is." in _words(desk.post(url, {"remedy": "keep", "note": "A test."}, follow=True))
+    assert Resolution.objects.get().remedy == "keep"
+
+
+def test_pages_of_another_batch_are_absent(
+    desk: Client, batch: Batch, project: Project, make_image: MakeImage
+) -> None:
+    other = published(project, [make_image(9)])
+    assert desk.get(_url("reconcile-assignment", other, Assignment.objects.first().pk)).status_code == 404  # type: ignore[union-attr]
+    assert desk.get(_url("reconcile-submission", other, _lost().pk)).status_code == 404
+    assert desk.get(_url("reconcile-submission", batch, uuid.uuid4())).status_code == 404
+
+
+def test_a_sum_above_the_projects_threshold_has_to_be_typed(
+    desk: Client, batch: Batch, project: Project
+) -> None:
+    Project.objects.filter(pk=project.pk).update(confirm_above_cents=100)
+    url = _url("reconcile-submission", batch, _lost().pk)
+    assert 'name="typed_cost"' in _words(desk.get(url))
+    wish = {"remedy": "compensate", "note": "Lost."}
+    assert "Nothing was decided" in _words(desk.post(url, wish, follow=True))
+    desk.post(url, wish | {"typed_cost": "1.25"})
+    assert Batch.objects.filter(kind="compensation").count() == 1
+
+
+def test_comparing_now_is_a_job_and_a_second_one_waits(desk: Client, batch: Batch) -> None:
+    url = _url("reconcile-compare", batch)
+    desk.post(url)
+    job = Job.objects.get(task="hits.reconcile_batch")
+    assert "is under way already" in _words(desk.post(url, follow=True))
+    reconcile_task(job.pk)
+    job.refresh_from_db()
+    assert (job.state, job.result["mismatch"], job.result["ours_only"]) == (JobState.DONE, 1, 1)
+    assert desk.get(reverse("job-detail", args=[job.pk])).status_code == 200
+
+
+def test_a_task_that_one_side_lost_is_mended_from_the_page(
+    desk: Client, project: Project, make_image: MakeImage
+) -> None:
+    market.fund()
+    batch = published(project, [make_image(1)])
+    Job.objects.update(state=JobState.DONE)
+    hit = Hit.objects.get()
+    HIT.objects.filter(hit_id=hit.hit_id).update(hit_id="3ELSEWHERE", annotation="")
+    Hit.objects.update(attempt_at=timezone.now() - timedelta(hours=1))
+    reconcile_batch(batch=batch, marketplace=marketplace())
+    assert "Publish it again" in _words(desk.get(_url("batch-reconcile", batch)))
+    act = _url("reconcile-hit", batch)
+    assert "Choose what to do" in _words(desk.post(act, {"act": "x", "hit_id": hit.hit_id}, follow=True))
+    assert "was mended already" in _words(desk.post(act, {"act": "anew", "hit_id": "3NONE"}, follow=True))
+    desk.post(act, {"act": "anew", "hit_id": hit.hit_id})
+    hit.refresh_from_db()
+    assert (hit.state, hit.generation) == (HitState.PLANNED, 2)
+
+
+def test_queries_do_not_grow_with_rows(
+    desk: Client, batch: Batch, django_assert_max_num_queries: Callable[..., Any]
+) -> None:
+    from django.db import connection
+    from django.test.utils import CaptureQueriesContext
+
+    url = _url("batch-reconcile", batch)
+    with CaptureQueriesContext(connection) as few:
+        desk.get(url)
+    hit = Hit.objects.get()
+    for number in range(2):
+        task = market.accept(hit, market.market_worker(f"more{number}"))
+        market.hand_over(task, _lost(), submission_id="made up")
+    collect.sync_batch(batch=batch, marketplace=marketplace())
+    with django_assert_max_num_queries(len(few)):
+        desk.get(url)
+
+
+def test_an_admin_of_another_project_sees_nothing(client: Client, batch: Batch, make_user: Any) -> None:
+    stranger = make_user("stella")
+    projects.create_project(name="Another", by=stranger)
+    client.force_login(stranger)
+    row = Assignment.objects.get(match="mismatch")
+    url = _url("reconcile-assignment", batch, row.pk)
+    assert client.post(url, {"remedy": "approve", "note": "Mine now."}).status_code == 404
+    assert not Resolution.objects.exists()
+
+
+def _lost() -> Submission:
+    return Submission.objects.get(attempt__worker__assignments=None)

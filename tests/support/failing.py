@@ -1,0 +1,89 @@
+"""What the failure tests share: big batches quickly, time that passes on both sides, leases that run out."""
+
+from collections.abc import Callable, Sequence
+from datetime import timedelta
+from typing import Any
+
+from django.db.models import Sum
+from django.utils import timezone
+
+from hits.marketplace.models import HIT, LedgerEntry
+from hits.marketplace.services import accounts
+from hits.marketplace.services.clock import advance_clock
+from hits.models import Batch, Hit, Image, OutgoingCall, Project
+from hits.mturk.boto import marketplace
+from hits.payments import ledger
+from hits.services import outbox, publish
+from hits.services.launch import PlannedUnit, Terms, launch_batch
+from tests.support.faults import KINDS
+
+CREATE = "CreateHITWithHITType"
+
+
+def planned(project: Project, image: Image, count: int, **terms: Any) -> Batch:
+    """Return a batch of ``count`` units about one picture, not published yet."""
+    Project.objects.filter(pk=project.pk).update(confirm_above_cents=2_000_000_000)
+    project.refresh_from_db()
+    units = [PlannedUnit(key=f"unit-{n}", payload={"image": image.pk}) for n in range(count)]
+    return launch_batch(
+        project=project,
+        kind_name="sherlock_observation",
+        name="Batch",
+        units=units,
+        by=None,
+        terms=Terms(**terms),
+    )[0]
+
+
+def publish_all() -> None:
+    """Publish the one batch; for a child process."""
+    publish.publish_batch(batch=Batch.objects.get(), marketplace=marketplace())
+
+
+def settle_all() -> None:
+    """Make every call that stands in the outbox; for a child process."""
+    outbox.settle_outstanding(marketplace=marketplace())
+
+
+def leases_run_out() -> None:
+    """Let the time pass after which a dead process's work is taken over."""
+    now = timezone.now()
+    Batch.objects.update(lease_until=now)
+    OutgoingCall.objects.exclude(lease_until=None).update(lease_until=now)
+
+
+def spread(kinds: Sequence[str] = KINDS, *, gap: int = 1) -> list[str]:
+    """Return faults with calls between them that go well, so that no call meets more than it repeats."""
+    return [row for kind in kinds for row in (kind, *[""] * gap)]
+
+
+def check_each_once(batch: Batch, count: int) -> None:
+    """Check that the marketplace has exactly our HITs, each once, and that both ledgers hold the same cents."""
+    theirs = list(HIT.objects.values_list("hit_id", "annotation"))
+    assert len(theirs) == count
+    assert len({annotation for _, annotation in theirs}) == count
+    assert dict(theirs) == dict(Hit.objects.values_list("hit_id", "annotation"))
+    check_money(batch)
+
+
+def check_money(batch: Batch) -> None:
+    """Check that our ledger says of the batch what the marketplace's account says, to the cent."""
+    sums, balance = ledger.totals(batch=batch), marketplace().balance()
+    rows = LedgerEntry.objects.filter(requester__name=accounts.PLATFORM_NAME, kind="deposit")
+    deposited = rows.aggregate(sum=Sum("available_cents"))["sum"]
+    assert sums.held == balance.on_hold_cents
+    assert deposited - sums.spent - sums.held == balance.available_cents
+
+
+class Later:
+    """Both clocks, moved on together."""
+
+    def __init__(self, monkeypatch: Any) -> None:
+        self._real: Callable[[], Any] = timezone.now
+        self._moved = timedelta(0)
+        monkeypatch.setattr("django.utils.timezone.now", lambda: self._real() + self._moved)
+
+    def by(self, step: timedelta) -> None:
+        """Move our clock and the marketplace's on."""
+        self._moved += step
+        advance_clock(by=step)
