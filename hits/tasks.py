@@ -5,7 +5,7 @@ import logging
 from celery import shared_task
 from django.contrib.auth import get_user_model
 
-from hits.models import Batch, TopUp
+from hits.models import Batch, OutgoingCall, TopUp
 from hits.mturk.boto import marketplace
 from hits.mturk.port import MarketplaceError
 from hits.selectors.batches import open_batches
@@ -91,7 +91,8 @@ def settle_decisions(job_id: int) -> None:
 def sync_live_batches() -> None:
     """Copy assignments of open batches, and settle what an earlier process left behind."""
     port = marketplace()
-    outbox.settle_outstanding(marketplace=port)  # what people wait for comes first
+    left = outbox.left_behind(port.environment.name)
+    outbox.settle_outstanding(marketplace=port, calls=left)  # what people wait for comes first
     qualifications.settle_outstanding(marketplace=port)
     for batch in open_batches():
         if batch.environment == port.environment.name:
@@ -165,5 +166,10 @@ def settle_results(job_id: int) -> None:
     with jobs.claimed(job_id) as progress:
         if progress is not None:
             batch = Batch.objects.get(pk=progress.job.args["batch"])
-            settled = outbox.settle_outstanding(marketplace=marketplace(), batch=batch, progress=progress)
+            settled = outbox.settle_outstanding(
+                marketplace=marketplace(),
+                batch=batch,
+                calls=OutgoingCall.objects.filter(decision__isnull=False),
+                progress=progress,
+            )
             jobs.set_result(job=progress.job, done=settled.done, refused=settled.refused)

@@ -62,9 +62,8 @@ def parse_notification(body: bytes, content_type: str) -> EventDocument:
         body = _message_body(body)
     outer = _load(body)
     if outer.get("Type") == "Notification":
-        outer = _load(
-            str(outer.get("Message", "")).encode(errors="replace")
-        )  # half a surrogate pair is no JSON
+        # Half a surrogate pair is no JSON.
+        outer = _load(_text(outer, "Message").encode(errors="replace"))
     doc_id = outer.get("EventDocId")
     if not isinstance(doc_id, str) or not _DOC_ID.fullmatch(doc_id):
         raise EventError("EventDocId is missing or is none")
@@ -79,18 +78,24 @@ def read_event(row: Any) -> MarketEvent | None:
     """Return one event, or None for what is not understood."""
     if not isinstance(row, dict):
         return None
-    kind, hit_id = str(row.get("EventType", "")), str(row.get("HITId", ""))
-    assignment_id = str(row.get("AssignmentId") or "")
+    kind, hit_id = _text(row, "EventType"), _text(row, "HITId")
+    assignment_id = _text(row, "AssignmentId")
     known = _KIND.fullmatch(kind) and _ENTITY.fullmatch(hit_id)
     if not known or (assignment_id and not _ENTITY.fullmatch(assignment_id)):
         return None
     try:
-        at = datetime.strptime(str(row.get("EventTimestamp")), _MOMENT).replace(tzinfo=UTC)
+        at = datetime.strptime(_text(row, "EventTimestamp"), _MOMENT).replace(tzinfo=UTC)
     except ValueError:
         return None
     if at.year not in _YEARS:
         return None  # nobody's clock; and next to the ends of the calendar nothing can be reckoned
     return MarketEvent(kind, at, hit_id, assignment_id)
+
+
+def _text(row: dict[str, Any], name: str) -> str:
+    """Return a member that is text, else nothing: what is nested deeply cannot even be written out as text."""
+    value = row.get(name)
+    return value if isinstance(value, str) else ""
 
 
 def _message_body(form: bytes) -> bytes:

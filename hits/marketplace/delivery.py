@@ -11,7 +11,7 @@ import json
 import socket
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -117,7 +117,13 @@ def post(parcel: Parcel) -> None:
 @contextmanager
 def _cut_off(connection: http.client.HTTPConnection) -> Iterator[None]:
     """End the exchange when its time is over: the socket's own limit starts anew with each byte of a slow answer."""
-    timer = threading.Timer(TIMEOUT_SECONDS, connection.sock.shutdown, [socket.SHUT_RDWR])
+    held: socket.socket = connection.sock
+
+    def cut() -> None:
+        with suppress(OSError):  # closed a moment ago
+            held.shutdown(socket.SHUT_RDWR)
+
+    timer = threading.Timer(TIMEOUT_SECONDS, cut)
     timer.daemon = True
     timer.start()
     try:

@@ -108,7 +108,9 @@ def why_not_this(worker: Worker | None, hit: Hit, *, besides: int | None = None)
     if worker is None:
         return _closed_by_standing(None, hit.unit.batch)
     # The narrower reason is enough: it names the task to finish or to return.
-    full = unit_taken(worker, hit, besides=besides) or limit_reached(worker, hit.unit.batch, besides=besides)
+    full = unit_taken(worker, hit, besides=besides) or limit_reached(
+        worker, hit.unit.batch, hit=hit, besides=besides
+    )
     return _closed_by_standing(worker, hit.unit.batch) + full
 
 
@@ -116,7 +118,7 @@ def why_not_hand_in(attempt: Attempt) -> list[str]:
     """Return why an answer is not taken: what the worker handed in since leaves no room for it."""
     worker, hit = attempt.worker, attempt.hit
     return unit_taken(worker, hit, besides=attempt.pk, finishing=True) or limit_reached(
-        worker, hit.unit.batch, besides=attempt.pk, finishing=True
+        worker, hit.unit.batch, hit=hit, besides=attempt.pk, finishing=True
     )
 
 

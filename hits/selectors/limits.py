@@ -22,16 +22,21 @@ _RULES_OF_THEIR_OWN = (Purpose.QUALIFYING, Purpose.TRAINING, Purpose.COMPENSATIN
 
 
 def limit_reached(
-    worker: Worker, batch: Batch, *, besides: int | None = None, finishing: bool = False
+    worker: Worker,
+    batch: Batch,
+    *,
+    hit: Hit | None = None,
+    besides: int | None = None,
+    finishing: bool = False,
 ) -> list[str]:
     """Return why the batch's limit leaves no room for another task, or nothing; one query, two when full.
 
-    ``besides`` is an attempt that is left out. ``finishing`` asks for one that is handed in: of two that are in hand
-    at once, however that came about, the first one counts.
+    ``hit`` is the one that is opened, ``besides`` an attempt that is left out. ``finishing`` asks for one that is
+    handed in: of two that are in hand at once, however that came about, the first one counts.
     """
     if batch.worker_limit is None:
         return []
-    rows = _counting(worker, batch)
+    rows = _counting(worker, batch).exclude(_given_back(hit))
     if besides is not None:
         rows = rows.exclude(pk=besides)
     if finishing:
@@ -50,7 +55,7 @@ def limit_reached(
 def unit_taken(worker: Worker, hit: Hit, *, besides: int | None = None, finishing: bool = False) -> list[str]:
     """Return why the worker has this HIT's unit already, under another HIT or in another batch; else nothing.
 
-    ``besides`` and ``finishing`` as for the limit.
+    Another slot of the same HIT is no such reason (``_given_back``). ``besides`` and ``finishing`` as for the limit.
     """
     batch = hit.unit.batch
     if batch.kind in registry.with_purpose(*_RULES_OF_THEIR_OWN):
@@ -63,7 +68,7 @@ def unit_taken(worker: Worker, hit: Hit, *, besides: int | None = None, finishin
             hit__unit__batch__kind=batch.kind,
         )
     rows = Attempt.objects.filter(same, worker=worker)
-    found = _marked(rows if besides is None else rows.exclude(pk=besides))
+    found = _marked(rows if besides is None else rows.exclude(pk=besides)).exclude(_given_back(hit))
     others = [row for row in found.select_related("hit__unit__batch") if _counts(row)]
     done = next((row for row in others if row.confirmed or row.stored), None)
     if done is not None or _shown_there(worker, same):
@@ -96,6 +101,15 @@ def _counting(worker: Worker, batch: Batch) -> "QuerySet[Any]":
     on_its_way = Q(stored=True) if lost is None else Q(stored=True, opened_at__gt=lost)
     rows = _marked(Attempt.objects.filter(worker=worker, hit__unit__batch=batch))
     return rows.filter(Q(confirmed=True) | Q(released_at=None) & (running | on_its_way)).order_by("opened_at")
+
+
+def _given_back(hit: Hit | None) -> Q:
+    """Match earlier tries at the HIT that is opened now, unless they came in.
+
+    A marketplace gives a worker one slot of a HIT at a time: whoever opens another one has given the first back, or
+    run out of time, whether or not a notification told us so.
+    """
+    return Q(pk=None) if hit is None else Q(hit=hit, confirmed=False)
 
 
 def _counts(attempt: Any) -> bool:

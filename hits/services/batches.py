@@ -7,14 +7,12 @@ from django.db import transaction
 from django.utils import timezone
 
 from hits.domain.crashpoints import crash_point
-from hits.domain.states import AssignmentStatus, BatchState, HitState, Verdict
+from hits.domain.states import AssignmentStatus, BatchState, CallState, HitState, Verdict
 from hits.models import Assignment, Batch, Decision, Hit, Job, OutgoingCall
 from hits.mturk.port import Failure, Marketplace, MarketplaceError
-from hits.payments import ledger
-from hits.payments.models import Entry
 from hits.selectors.console import being_published, progress_of
 from hits.selectors.review import queue
-from hits.services import audit, collect, jobs, outbox, review
+from hits.services import audit, bookings, collect, jobs, outbox, review
 from hits.services.environment import refuse_other_marketplace
 from hits.services.errors import Conflict, Refused
 from hits.services.jobs import Progress
@@ -24,6 +22,7 @@ from hits.services.publish import cancel_unpublished
 SYNC_TASK = "hits.sync_batch"
 APPROVE_TASK = "hits.approve_waiting"
 CLOSE_TASK = "hits.close_batch"
+_UNPUBLISHED = [HitState.PLANNED, HitState.INTENT]
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +181,7 @@ def expire_hits(*, batch: Batch, marketplace: Marketplace, progress: Progress | 
     """
     refuse_other_marketplace(batch, marketplace)
     cancel_unpublished(batch=batch, marketplace=marketplace)
-    _plan_expiries(batch)
+    _plan_expiries(batch, unless=outbox.PENDING)
     crash_point("expire.after_plan")
     calls = OutgoingCall.objects.filter(operation=OutgoingCall.Operation.EXPIRE)
     found = outbox.settle_outstanding(marketplace=marketplace, batch=batch, calls=calls, progress=progress)
@@ -197,15 +196,15 @@ def expire_hits(*, batch: Batch, marketplace: Marketplace, progress: Progress | 
 
 
 @transaction.atomic
-def _plan_expiries(batch: Batch) -> None:
-    """Write a call for every HIT that is still offered and has none; an expired one gets none."""
+def _plan_expiries(batch: Batch, *, unless: list[CallState]) -> None:
+    """Write a call for every HIT that is still offered and has none in a state of ``unless``; it is made later."""
     Batch.objects.select_for_update().get(pk=batch.pk)  # of two closers at once, one plans
-    open_calls = OutgoingCall.objects.filter(
-        batch=batch, operation=OutgoingCall.Operation.EXPIRE, state__in=outbox.PENDING
+    known = OutgoingCall.objects.filter(
+        batch=batch, operation=OutgoingCall.Operation.EXPIRE, state__in=unless
     )
     live = Hit.objects.filter(unit__batch=batch, state=HitState.LIVE, expires_at__gt=timezone.now())
     number = OutgoingCall.objects.filter(batch=batch, operation=OutgoingCall.Operation.EXPIRE).count()
-    for hit in live.exclude(pk__in=open_calls.values("hit")):
+    for hit in live.exclude(pk__in=known.values("hit")):
         number += 1
         # A HIT may be prolonged and expired again, so the call has a number too.
         key = (hit.hit_id, "expire", number)
@@ -227,19 +226,31 @@ def finish_closing(*, batch: Batch, marketplace: Marketplace) -> bool:
     batch.refresh_from_db(fields=["state"])
     if batch.state != BatchState.CLOSING:
         return False
-    ended = Hit.objects.filter(unit__batch=batch, state=HitState.LIVE, expires_at__lte=timezone.now())
+    hits = Hit.objects.filter(unit__batch=batch)
+    # A publisher may have been making one while the batch was stopped.
+    if hits.filter(state__in=_UNPUBLISHED).exists():
+        cancel_unpublished(batch=batch, marketplace=marketplace)
+    _plan_expiries(batch, unless=[*outbox.PENDING, CallState.REFUSED])
+    ended = hits.filter(state=HitState.LIVE, expires_at__lte=timezone.now())
     for hit in ended.select_related("unit__batch__project"):
-        _dispose(batch, hit, marketplace)
+        _dispose(hit, marketplace)
+    # What still stands there may be in somebody's hand although our page was never opened: it has to be looked at on.
+    standing = hits.filter(state__in=[HitState.LIVE, *_UNPUBLISHED]).exists()
     undecided = Assignment.objects.filter(hit__unit__batch=batch, status=AssignmentStatus.SUBMITTED).exists()
-    if undecided or progress_of([batch])[batch.pk].out:
+    if standing or undecided or progress_of([batch])[batch.pk].out:
         return False
     return bool(Batch.objects.filter(pk=batch.pk, state=BatchState.CLOSING).update(state=BatchState.CLOSED))
 
 
-def _dispose(batch: Batch, hit: Hit, marketplace: Marketplace) -> None:
+def _dispose(hit: Hit, marketplace: Marketplace) -> None:
     """Dispose of a HIT whose work is decided; what was held for slots that nobody took is released."""
     hit_id = str(hit.hit_id)
-    collect.sync_hit(hit=hit, marketplace=marketplace)  # what the marketplace's clock approved is counted too
+    try:
+        collect.sync_hit(hit=hit, marketplace=marketplace)  # what the marketplace's clock approved counts too
+    except MarketplaceError as error:
+        if error.failure is Failure.NOT_FOUND:
+            return  # a comparison says that it is lost, and a person gives it up
+        raise
     try:
         marketplace.delete_hit(hit_id)
     except MarketplaceError as error:
@@ -247,11 +258,4 @@ def _dispose(batch: Batch, hit: Hit, marketplace: Marketplace) -> None:
             return  # somebody still works on it, or a submission waits: a later look disposes of it
     crash_point("dispose.after_call")
     with transaction.atomic():
-        Hit.objects.filter(pk=hit.pk).update(state=HitState.EXPIRED)
-        untaken = hit.max_assignments - hit.assignments.count()
-        ledger.write(
-            entry=Entry.RELEASE,
-            amount_cents=untaken * batch.slot_cents(hit.max_assignments),
-            key=f"release:dispose:{hit.pk}",
-            batch=batch,
-        )
+        bookings.book_disposal(hit)

@@ -4,7 +4,8 @@ Whoever learns of it first writes it: the call that caused it, or a look at the 
 the same either way, so the second one writes nothing.
 """
 
-from hits.models import Assignment, OutgoingCall
+from hits.domain.states import HitState
+from hits.models import Assignment, Hit, OutgoingCall
 from hits.payments import ledger
 from hits.payments.models import Entry, LedgerEntry
 
@@ -50,6 +51,22 @@ def book_bonus(call: OutgoingCall) -> None:
     facts = {"batch": call.batch, "assignment": call.assignment}
     ledger.write(entry=Entry.BONUS, amount_cents=call.amount_cents, key=f"bonus:{key}", **facts)
     ledger.write(entry=Entry.FEE, amount_cents=call.fee_cents, key=f"fee:bonus:{key}", **facts)
+
+
+def book_disposal(hit: Hit) -> None:
+    """Write that a HIT is disposed of: what was held for the slots that nobody took is free again.
+
+    Inside the caller's transaction, and after everything that was handed in for it was copied.
+    """
+    batch = hit.unit.batch
+    Hit.objects.filter(pk=hit.pk).update(state=HitState.EXPIRED)
+    untaken = hit.max_assignments - hit.assignments.count()
+    ledger.write(
+        entry=Entry.RELEASE,
+        amount_cents=untaken * batch.slot_cents(hit.max_assignments),
+        key=f"release:dispose:{hit.pk}",
+        batch=batch,
+    )
 
 
 def book_more_assignments(call: OutgoingCall) -> None:

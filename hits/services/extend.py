@@ -17,19 +17,20 @@ from hits import registry
 from hits.domain.costs import Estimate
 from hits.domain.crashpoints import crash_point
 from hits.domain.opinions import MOST_PER_HIT, parts
-from hits.domain.states import BatchState, CallState, HitState
+from hits.domain.states import BatchState, CallState, HitState, JobState
 from hits.models import Batch, Extension, Hit, Job, OutgoingCall, Project, Unit
 from hits.mturk.environments import current
 from hits.mturk.port import Marketplace
 from hits.services import audit, budget, jobs, outbox
 from hits.services.errors import Conflict, Refused
-from hits.services.jobs import Progress
+from hits.services.jobs import Cancelled, Progress
 from hits.services.launch import MAX_OPINIONS, planned_hit
-from hits.services.publish import publish_batch
+from hits.services.publish import CHECK_EVERY, publish_batch
 
 TASK = "hits.extend_batch"
 MOST_SECONDS = 31_536_000  # a year, the most that the API moves an end by
 LEAST_SECONDS = 60
+STOPPED = "Somebody stopped it before it was carried out."
 Operation = OutgoingCall.Operation
 
 
@@ -46,16 +47,29 @@ def estimate_extension(batch: Batch, more_opinions: int) -> Estimate:
     """Return what ``more_opinions`` more for each unit can cost. More time alone costs nothing."""
     units = batch.units.count()
     assignments = units * more_opinions
+    held = _held_cents(batch, more_opinions)
     items = assignments * registry.get(batch.kind).max_bonus_items if batch.bonus_cents else 0
     most_bonus = batch.bonus_cents * registry.get(batch.kind).max_bonus_items
     return Estimate(
         hits=units,
         assignments=assignments,
         reward_cents=assignments * batch.reward_cents,
-        fee_cents=assignments * (batch.slot_cents(1) - batch.reward_cents),
+        fee_cents=held - assignments * batch.reward_cents,
         bonus_cents=items * batch.bonus_cents,
         bonus_fee_cents=batch.fees.bonus_fee_cents(most_bonus) * assignments if items else 0,
     )
+
+
+def _held_cents(batch: Batch, more_opinions: int) -> int:
+    """Return what is held for the assignments on top: a HIT's fee depends on how many it was made with."""
+    if not more_opinions:
+        return 0
+    cents = 0
+    for unit in batch.units.prefetch_related("hits"):
+        grown = growth(list(unit.hits.all()), more_opinions, many_from=batch.fees.many_from)
+        cents += sum(more * batch.slot_cents(hit.max_assignments) for hit, more in grown.more)
+        cents += sum(slots * batch.slot_cents(slots) for slots in grown.new_parts)
+    return cents
 
 
 def extend_batch(
@@ -106,11 +120,28 @@ def extend_batch(
 def carry_out(*, batch: Batch, marketplace: Marketplace, progress: Progress | None = None) -> int:
     """Make the calls of the batch's extensions, and publish its new HITs; return how many calls are done. Repeatable.
 
+    Caps and funds are looked at before the first call and every hundred.
+
     Raises:
-        Refused: the marketplace refused some; what is extended stays extended.
+        Refused: a cap is reached, or the marketplace refused some; what is extended stays extended.
+        Cancelled: somebody stopped the job. Then, too, what was not tried yet waits until somebody goes on.
     """
     calls = OutgoingCall.objects.filter(extension__isnull=False)
-    found = outbox.settle_outstanding(marketplace=marketplace, batch=batch, calls=calls, progress=progress)
+
+    def look(number: int) -> None:
+        if number % CHECK_EVERY == 1:
+            budget.check_batch(batch=batch, marketplace=marketplace)
+
+    try:
+        found = outbox.settle_outstanding(
+            marketplace=marketplace, batch=batch, calls=calls, progress=progress, before_each=look
+        )
+    except Cancelled:
+        _withdraw(batch, STOPPED)
+        raise
+    except Refused as error:
+        _withdraw(batch, str(error))
+        raise
     publish_batch(batch=batch, marketplace=marketplace, progress=progress)
     left = not_carried_out(batch)
     if left:
@@ -119,8 +150,23 @@ def carry_out(*, batch: Batch, marketplace: Marketplace, progress: Progress | No
     return found.done
 
 
+def withdraw_if_stopped(*, job: Job) -> int:
+    """Set aside what an extension's job that was stopped before it began has not tried, and return how many calls."""
+    job.refresh_from_db(fields=["state"])
+    if job.task != TASK or job.state != JobState.CANCELLED:
+        return 0
+    return _withdraw(Batch.objects.get(pk=job.args["batch"]), STOPPED)
+
+
+def _withdraw(batch: Batch, why: str) -> int:
+    untried = OutgoingCall.objects.filter(
+        batch=batch, extension__isnull=False, state=CallState.PLANNED, attempt_at__isnull=True
+    )
+    return untried.update(state=CallState.REFUSED, error=why[:400])
+
+
 def extend_again(*, batch: Batch, by: AbstractBaseUser | None) -> Job:
-    """Put refused calls of the batch's extensions back into line, after their cause was mended, and queue them.
+    """Put refused or stopped calls of the batch's extensions back into line, and queue them.
 
     Raises:
         Conflict: there are none, or a job is at it.
@@ -137,11 +183,15 @@ def not_carried_out(batch: Batch) -> list[OutgoingCall]:
     return list(rows.order_by("pk"))
 
 
-def growth(hits: Sequence[Hit], more: int) -> Growth:
-    """Return how a unit's HITs take ``more`` assignments: those that stand grow to nine, new ones take the rest."""
+def growth(hits: Sequence[Hit], more: int, *, many_from: int = MOST_PER_HIT + 1) -> Growth:
+    """Return how a unit's HITs take ``more`` assignments: those that stand grow to nine, new ones take the rest.
+
+    None grows to ``many_from``, where the fee of those that it was made with would be another one.
+    """
     grown = []
     for hit in sorted(hits, key=lambda hit: hit.part):
-        room = MOST_PER_HIT - hit.max_assignments if hit.state == HitState.LIVE else 0
+        most = MOST_PER_HIT if hit.max_assignments >= many_from else min(MOST_PER_HIT, many_from - 1)
+        room = most - hit.max_assignments if hit.state == HitState.LIVE else 0
         added = min(max(room, 0), more)
         if added:
             grown.append((hit, added))
@@ -223,7 +273,8 @@ def _plan_prolonging(batch: Batch, extension: Extension) -> None:
 
 
 def _plan_growth(batch: Batch, extension: Extension, unit: Unit) -> None:
-    grown = growth(list(unit.hits.all()), extension.more_opinions)
+    hits = list(unit.hits.all())
+    grown = growth(hits, extension.more_opinions, many_from=batch.fees.many_from)
     for hit, more in grown.more:
         _plan(extension, hit, Operation.EXTEND, {"more": more, "total": hit.max_assignments + more})
     Hit.objects.bulk_create(

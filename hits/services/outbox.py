@@ -10,6 +10,7 @@ import logging
 import os
 import socket
 import uuid
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -121,10 +122,12 @@ def settle_outstanding(
     batch: Batch | None = None,
     calls: "QuerySet[OutgoingCall] | None" = None,
     progress: Progress | None = None,
+    before_each: Callable[[int], None] | None = None,
 ) -> Settled:
     """Settle what stands in the outbox for this marketplace, oldest first.
 
     ``batch`` or ``calls`` narrow it. One refused call does not keep the others waiting; it is shown on its page.
+    ``before_each`` is asked with the call's number, from 1; what it raises ends the round.
 
     Raises:
         Cancelled: somebody asked the job to stop; what is done stays done.
@@ -133,6 +136,8 @@ def settle_outstanding(
     ids = list(rows.values_list("pk", flat=True))
     counts = {"done": 0, "refused": 0, "outstanding": 0}
     for number, pk in enumerate(ids, start=1):
+        if before_each is not None:
+            before_each(number)
         call = OutgoingCall.objects.select_related(*_ROWS).get(pk=pk)
         try:
             done = settle_call(call=call, marketplace=marketplace)
@@ -153,6 +158,14 @@ def outstanding(
         state__in=PENDING, batch__environment=environment
     )
     return (rows if batch is None else rows.filter(batch=batch)).order_by("pk")
+
+
+def left_behind(environment: str) -> "QuerySet[OutgoingCall]":
+    """Return the outstanding calls that no job of their own carries out.
+
+    An extension's job looks at caps first, and somebody may stop it; what it has tried may stand already.
+    """
+    return outstanding(environment).exclude(extension__isnull=False, attempt_at=None)
 
 
 def try_again(calls: "QuerySet[OutgoingCall]") -> int:

@@ -24,7 +24,7 @@ from hits.services.access import masters_condition
 from hits.services.environment import refuse_other_marketplace
 from hits.services.errors import Refused
 from hits.services.jobs import Progress
-from hits.services.publisher import Publisher, publishing
+from hits.services.publisher import Publisher, is_held, publishing
 from hits.services.qualifications import ensure_type
 from hits.services.rate import Pace, pace_for
 
@@ -168,11 +168,14 @@ def cancel_unpublished(*, batch: Batch, marketplace: Marketplace) -> int:
     """Give up the HITs of a closing batch that never went live, and return how many; repeatable.
 
     One whose creation was tried may stand on the marketplace although its reply was lost: it is looked for
-    first, and goes live, so that it is expired like the others.
+    first, and goes live, so that it is expired like the others. While a process publishes, or may have died a moment
+    ago, its tries are left for a later look.
     """
-    adopting.adopt(batch, Hit.objects.filter(unit__batch=batch, state=HitState.INTENT), marketplace)
+    over = [HitState.PLANNED] if is_held(batch) else _WAITING
+    if HitState.INTENT in over:
+        adopting.adopt(batch, Hit.objects.filter(unit__batch=batch, state=HitState.INTENT), marketplace)
     return Hit.objects.filter(
-        unit__batch=batch, unit__batch__state=BatchState.CLOSING, state__in=_WAITING
+        unit__batch=batch, unit__batch__state=BatchState.CLOSING, state__in=over
     ).update(state=HitState.CANCELLED)
 
 

@@ -11,6 +11,7 @@ from datetime import timedelta
 from typing import Any
 
 from django.contrib.auth.models import AbstractBaseUser
+from django.db import transaction
 from django.db.models import Count, Q, Sum
 from django.utils import timezone
 
@@ -22,7 +23,7 @@ from hits.payments.models import Entry, LedgerEntry
 from hits.selectors import reconciliation
 from hits.selectors.batches import open_batches
 from hits.selectors.console import being_published
-from hits.services import collect, jobs
+from hits.services import bookings, collect, jobs
 from hits.services.environment import refuse_other_marketplace
 from hits.services.errors import Refused
 from hits.services.jobs import Progress
@@ -160,10 +161,19 @@ def _walk(
             continue
         for remote in shown:
             collect.record_assignment(hit=hit, remote=remote)
+        if str(hit.hit_id) not in there and _is_disposed(hit, marketplace):
+            with transaction.atomic():
+                bookings.book_disposal(hit)
+            continue  # its cents are counted with those of all that is disposed of
         look.cents += bonuses + _slots_cents(batch, hit, there.get(str(hit.hit_id)), shown)
         if progress is not None:
             progress.advance(number, total)
     return look
+
+
+def _is_disposed(hit: Hit, marketplace: Marketplace) -> bool:
+    """Tell whether the marketplace disposed of a live HIT itself (after 120 days), or a script did."""
+    return marketplace.get_hit(str(hit.hit_id)).status == "Disposed"
 
 
 def _should_be_shown(hit: Hit) -> bool:

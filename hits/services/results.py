@@ -120,10 +120,12 @@ def _stands(row: Assignment, decided: Decided) -> bool:
     Raises:
         Conflict: another one stands.
     """
-    last = next(iter(row.decisions.all()), None)
+    last = max(row.decisions.all(), key=lambda decision: decision.pk, default=None)
     verdict = last.verdict if last else None
-    if verdict == decided.verdict or row.status == _STANDS[decided.verdict]:
+    if row.status == _STANDS[decided.verdict]:
         return True
+    if row.status != AssignmentStatus.APPROVED and verdict == decided.verdict:
+        return True  # decided here, and on its way
     if verdict is not None or row.status != AssignmentStatus.SUBMITTED:
         word = row.status.lower() if row.status != AssignmentStatus.SUBMITTED else "decided otherwise"
         raise Conflict(

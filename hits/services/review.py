@@ -52,6 +52,8 @@ def decide(
 def override(*, assignment: Assignment, by: AbstractBaseUser | None, feedback: str = "") -> Decision:
     """Approve what was rejected, and pay it. Nothing leaves yet: see ``settle``.
 
+    An approval of ours that a script's rejection overtook is the one that goes out again, as an override.
+
     Raises:
         Refused: submitted 30 days ago or longer, not ours, or its task is disposed of.
         Conflict: it is not rejected, or its rejection is overridden already.
@@ -63,8 +65,27 @@ def override(*, assignment: Assignment, by: AbstractBaseUser | None, feedback: s
     why = no_override(assignment)
     if why:
         raise Refused(why)
+    approval = assignment.decisions.filter(verdict=Verdict.APPROVE).first()
+    if approval is not None:
+        return _override_with(approval, by)
     rejection = assignment.decisions.filter(verdict=Verdict.REJECT).order_by("-pk").first()
     return _write(assignment, Verdict.APPROVE, by, feedback.strip(), overrides=rejection)
+
+
+@transaction.atomic
+def _override_with(approval: Decision, by: AbstractBaseUser | None) -> Decision:
+    """Put a refused approval back into line as an override; its bonus waits for it already."""
+    refused = approval.calls.filter(operation=OutgoingCall.Operation.APPROVE, state=CallState.REFUSED)
+    args = {"feedback": approval.feedback, "override": True}
+    if not refused.update(state=CallState.PLANNED, error="", args=args):
+        raise Conflict("This rejection is overridden already.")
+    audit.record(
+        project=approval.assignment.hit.unit.batch.project,
+        actor=by,
+        action="assignment.override",
+        subject=approval.assignment_id,
+    )
+    return approval
 
 
 def no_override(assignment: Assignment) -> str:
@@ -143,13 +164,17 @@ def _bonus_cents(assignment: Assignment) -> int:
 def promise_bonuses(*, batch: Batch) -> int:
     """Plan the bonuses of what was approved without us, by the marketplace's clock or by a script.
 
-    The task's page promised them, whoever approves. Returns how many were planned; repeatable.
+    The task's page promised them, whoever approves, and whether somebody meant to reject it. Returns how many were
+    planned; repeatable.
     """
     if not batch.bonus_cents:
         return 0
-    approved = Assignment.objects.filter(
-        hit__unit__batch=batch, status=AssignmentStatus.APPROVED, match=Match.MATCHED, decisions=None
-    ).select_related("hit__unit__batch", "submission")
+    shown = Assignment.objects.filter(
+        hit__unit__batch=batch, status=AssignmentStatus.APPROVED, match=Match.MATCHED
+    )
+    approved = shown.exclude(decisions__verdict=Verdict.APPROVE).select_related(
+        "hit__unit__batch", "submission"
+    )
     planned = 0
     for assignment in approved:
         bonus = _bonus_cents(assignment)
@@ -158,7 +183,9 @@ def promise_bonuses(*, batch: Batch) -> int:
         try:
             with transaction.atomic():
                 decision = Decision.objects.create(
-                    assignment=assignment, verdict=Verdict.APPROVE, feedback=""
+                    assignment=assignment,
+                    verdict=Verdict.APPROVE,
+                    overrides=assignment.decisions.filter(verdict=Verdict.REJECT).first(),
                 )
                 _plan_bonus(decision, bonus)
         except IntegrityError:

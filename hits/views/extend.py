@@ -31,8 +31,10 @@ MOST_DAYS = services.MOST_SECONDS // DAY_SECONDS
 class ExtendForm(PageForm):
     """How much more is wished for."""
 
-    opinions = forms.IntegerField(min_value=0, max_value=MAX_OPINIONS, required=False)
-    days = forms.IntegerField(min_value=0, max_value=MOST_DAYS, required=False)
+    opinions = forms.IntegerField(
+        label="More workers for each unit", min_value=0, max_value=MAX_OPINIONS, required=False
+    )
+    days = forms.IntegerField(label="More days", min_value=0, max_value=MOST_DAYS, required=False)
 
     @property
     def wish(self) -> tuple[int, int]:
@@ -94,7 +96,7 @@ def _confirming(batch: Batch, opinions: int, days: int) -> dict[str, Any]:
 def _extend(request: HttpRequest, batch: Batch) -> HttpResponse:
     form = _form(request.POST)
     if not form.is_valid():
-        messages.error(request, "Nothing was extended: use whole numbers of opinions and of days.")
+        messages.error(request, "Nothing was extended: use whole numbers of workers and of days.")
         return redirect("batch-extend", batch.pk)
     opinions, days = form.wish
     forget_balance()

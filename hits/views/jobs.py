@@ -12,8 +12,8 @@ from django.views.decorators.http import require_POST, require_safe
 from hits.domain.evidence import words
 from hits.domain.states import OPEN_JOB_STATES, Role
 from hits.models import Batch, Job
+from hits.services import extend, top_up
 from hits.services import jobs as services
-from hits.services import top_up
 from hits.services.errors import Refused
 from hits.views.access import check_access
 
@@ -62,6 +62,7 @@ def job_cancel(request: HttpRequest, job_id: int) -> HttpResponse:
     try:
         services.cancel(job=job)
         top_up.withdraw_if_stopped(job=job)
+        extend.withdraw_if_stopped(job=job)
     except Refused as error:
         messages.warning(request, f"{job.title}: {error}.")
     else:

@@ -91,7 +91,7 @@ def batch_cap(request: HttpRequest, batch: Batch) -> HttpResponse:
     else:
         cap = form.cleaned_data["cap"]
         budget.set_batch_cap(batch=batch, budget_cap_cents=cap, by=person(request))
-        messages.success(request, f"{batch.name}: {capped(cap)}.")
+        messages.success(request, f"The budget cap of {batch.name} is now {capped(cap)}.")
     return redirect("project-money", batch.project.slug)
 
 

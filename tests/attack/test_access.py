@@ -225,11 +225,12 @@ def test_a_preview_tells_nobody_why_somebody_is_refused(project: Project, live: 
 def test_two_answers_at_once_do_not_pass_the_limit(
     live: Callable[..., Batch], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    hits = _hits(live(worker_limit=1))
+    hits = _hits(live(worker_limit=2))
     worker = market_worker()
     keys = [_key(hit, worker.worker_id, accept(hit, worker).slot.assignment_id) for hit in hits]
     for key in keys:
         submit.agree(key=key, version=1, country="US")
+    Batch.objects.update(worker_limit=1)  # both are in hand by now
     meet, real = threading.Barrier(2), submit._fingerprints
 
     def slowly(unit: Any) -> Any:

@@ -64,6 +64,7 @@ def _confirmed(desk: Client, project: Project) -> dict[str, str]:
 
 
 def test_pressing_launch_twice_launches_once(desk: Client, project: Project, make_image: MakeImage) -> None:
+    market.fund()
     for seed in range(3):
         make_image(seed)
     form = _confirmed(desk, project)

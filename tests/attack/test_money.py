@@ -15,9 +15,10 @@ from hits.models import Assignment, AuditEvent, Batch, Decision, Hit, Image, Out
 from hits.mturk.boto import marketplace
 from hits.payments import ledger
 from hits.payments.models import LedgerEntry
-from hits.services import batches, launch, publish, review
+from hits.services import batches, launch, outbox, publish, publisher, review
 from hits.services.errors import Refused
 from hits.services.launch import PlannedUnit, Terms
+from hits.services.rate import Pace
 from tests.support import market
 from tests.support.answers import observations
 from tests.support.loop import collected, launched, page_key, published, store
@@ -42,7 +43,7 @@ def test_no_bonus_follows_an_approval_that_was_refused(waiting: Assignment) -> N
     with pytest.raises(Refused):
         review.settle(decision=decision, marketplace=marketplace())
     for _ in range(2):  # the sweeper comes round
-        review.settle_outstanding(marketplace=marketplace())
+        outbox.settle_outstanding(marketplace=marketplace())
     assert not review.settle(decision=decision, marketplace=marketplace())
     states = dict(OutgoingCall.objects.values_list("operation", "state"))
     assert states == {"approve": CallState.REFUSED, "bonus": CallState.PLANNED}
@@ -54,7 +55,7 @@ def test_a_call_that_another_process_made_is_not_made_again(waiting: Assignment)
     seen_early = list(decision.calls.all())
     assert review.settle(decision=decision, marketplace=marketplace())
     for call in seen_early:
-        review._settle_call(call, marketplace())
+        assert outbox.settle_call(call=call, marketplace=marketplace())
     assert set(OutgoingCall.objects.values_list("state", flat=True)) == {CallState.DONE}
     assert MarketEntry.objects.filter(kind="bonus").count() == 1
 
@@ -66,7 +67,9 @@ def test_a_slow_publisher_leaves_a_live_hit_alone(project: Project, make_image: 
     publish.publish_batch(batch=batch, marketplace=marketplace())
     live = Hit.objects.get()
     batch.refresh_from_db()
-    publish._publish_one(batch, early, str(batch.hit_type_id), marketplace(), {})
+    with publisher.publishing(batch) as alone:
+        slow = publish._Publication(alone, marketplace(), Pace(None), None)
+        slow._publish_one(early, str(batch.hit_type_id))
     after = Hit.objects.get()
     assert (after.state, after.hit_id, after.attempt_at) == (HitState.LIVE, live.hit_id, live.attempt_at)
 
@@ -113,7 +116,7 @@ def test_a_press_that_lost_the_race_still_thanks_the_worker(
     early = MarketAttempt.objects.select_related("assignment__hit__hit_type", "worker").get()
     market.hand_over(task, submission)
     with transaction.atomic():
-        handed = attempts._hand_in(early, [("submission_id", str(submission.pk))], task.slot.accepted_at)
+        handed = attempts._hand_in(early, lambda: "<answer/>", task.slot.accepted_at)
     assert handed.repeated
 
 

@@ -16,8 +16,9 @@ from hits.models import Assignment, Batch, Decision, Hit, Image, Job, OutgoingCa
 from hits.mturk.boto import marketplace
 from hits.mturk.port import Environment, Failure, MarketplaceError, RemoteHit
 from hits.payments import ledger
-from hits.services import batches, collect, publish, review
+from hits.services import batches, collect, outbox, publish, review
 from hits.services.errors import Conflict, Refused
+from hits.services.rate import Pace
 from tests.support import market
 from tests.support.answers import observations
 from tests.support.loop import approve, collected, launched, published
@@ -61,8 +62,7 @@ def later(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[timedelta], Non
         advance_clock(by=to - moved[0])
         moved[0] = to
 
-    for module in ("publish", "review"):
-        monkeypatch.setattr(f"hits.services.{module}.timezone.now", lambda: start + moved[0])
+    monkeypatch.setattr("django.utils.timezone.now", lambda: start + moved[0])
     yield go
     reset_clock()
 
@@ -90,9 +90,9 @@ def test_a_bonus_is_paid_once_through_a_long_outage(
     port.trouble = {"send_bonus": LOST, "list_bonuses": LOST}
     for moment in HOURS:
         later(moment)
-        review.settle_outstanding(marketplace=port)
+        outbox.settle_outstanding(marketplace=port)
     port.trouble = {}
-    review.settle_outstanding(marketplace=port)
+    outbox.settle_outstanding(marketplace=port)
     assert BonusPayment.objects.count() == 1
     assert set(OutgoingCall.objects.values_list("state", flat=True)) == {CallState.DONE}
     assert ledger.totals().bonus == 30
@@ -142,14 +142,14 @@ def test_a_rival_s_refused_approval_stops_the_bonus(
     waiting: Assignment, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     decision = review.decide(assignment=waiting, verdict=Verdict.APPROVE, by=None)
-    real = review._settle_call
+    real = outbox.settle_call
 
-    def slow(call: OutgoingCall, port: Any) -> None:
+    def slow(*, call: OutgoingCall, marketplace: Any) -> bool:
         if call.operation == "approve":  # while we were on our way, a rival was told no
             OutgoingCall.objects.filter(pk=call.pk).update(state=CallState.REFUSED)
-        real(call, port)
+        return real(call=call, marketplace=marketplace)
 
-    monkeypatch.setattr(review, "_settle_call", slow)
+    monkeypatch.setattr(outbox, "settle_call", slow)
     assert not review.settle(decision=decision, marketplace=marketplace())
     assert not BonusPayment.objects.exists()
 
@@ -163,14 +163,14 @@ def test_a_silent_marketplace_keeps_the_other_payments_going(project: Project, m
     rows = collected(batch)
     for row in rows:
         review.decide(assignment=row, verdict=Verdict.APPROVE, by=None)
-    port = Faulty(list_assignments=LOST)
+    port = Faulty(get_assignment=LOST)
     marketplace().approve(
         rows[0].assignment_id, ""
     )  # its own reply was lost, so ours is refused as a repetition
-    review.settle_outstanding(marketplace=port)
+    outbox.settle_outstanding(marketplace=port)
     states = dict(OutgoingCall.objects.values_list("decision__assignment", "state"))
     assert states == {rows[0].pk: CallState.INTENT, rows[1].pk: CallState.DONE}
-    review.settle_outstanding(marketplace=marketplace())
+    outbox.settle_outstanding(marketplace=marketplace())
     assert set(OutgoingCall.objects.values_list("state", flat=True)) == {CallState.DONE}
 
 
@@ -219,8 +219,11 @@ def test_fees_stay_those_of_the_launch(waiting: Assignment, settings: Any) -> No
     assert ledger.totals(batch=batch).held == owner.held_cents == 0
 
 
-def test_a_batch_whose_publication_stopped_can_be_closed(project: Project, make_image: MakeImage) -> None:
-    market.fund(330)  # enough for three of five
+def test_a_batch_whose_publication_stopped_can_be_closed(
+    project: Project, make_image: MakeImage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    market.fund(330)  # enough for three of five; the rest went elsewhere after we asked
+    monkeypatch.setattr("hits.services.budget.check_batch", lambda **_: None)
     batch = launched(project, [make_image(n) for n in range(5)])
     with pytest.raises(Refused, match="insufficient funds"):
         publish.publish_batch(batch=batch, marketplace=marketplace())
@@ -285,8 +288,11 @@ def test_an_old_database_s_hit_is_not_taken_for_ours(project: Project, make_imag
     )
     with pytest.raises(Refused):
         publish.publish_batch(batch=batch, marketplace=port)
-    with pytest.raises(Refused):
-        publish.publish_batch(batch=batch, marketplace=port)
+    seen = MarketplaceError(Failure.ALREADY_EXISTS, "The idempotency token has already been processed.")
+    port.trouble = {"create_hit": seen}
+    impatient = Pace(None, sleep=lambda _: None)
+    with pytest.raises(Refused, match="does not show them yet"):
+        publish.publish_batch(batch=batch, marketplace=port, pace=impatient)
     assert Hit.objects.get().hit_id != "OLD"
 
 

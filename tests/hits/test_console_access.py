@@ -27,6 +27,7 @@ ELSEWHERE = {
     "hit-api-hints",
     "hit-api-submission",
     "hit-api-consent",
+    "notification",  # tests/hits/test_notifications.py: its key is its own sign-in
 }
 OK, MOVED, FORBIDDEN, ABSENT = 200, 302, 403, 404
 

@@ -356,6 +356,7 @@ def test_compare_keeps_order_and_every_line() -> None:
 
 
 def _page(hit: Hit) -> Any:
+    Hit.objects.filter(pk=hit.pk).update(hit_id="3HIT")  # as if it stood on the marketplace
     query = f"assignmentId=3ASG&hitId=3HIT&workerId=AWILMA&turkSubmitTo={settings.PUBLIC_URL}/a/secret"
     host = settings.HIT_ORIGIN.removeprefix("http://")
     return Client(HTTP_HOST=host).get(f"{reverse('hit-page', args=[hit.unit.public_id])}?{query}")

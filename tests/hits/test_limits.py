@@ -116,6 +116,28 @@ def test_twelve_opinions_are_nine_and_three_and_nobody_gives_two(
     submit.open_attempt(_key(market.accept(three, market.market_worker("somebody else"))))
 
 
+def test_another_slot_of_the_same_hit_proves_that_the_first_was_given_back(
+    project: Project, make_image: MakeImage
+) -> None:
+    """No notification told us so, and somebody else has done the first slot meanwhile."""
+    market.fund()
+    batch = published(project, [make_image(1)], terms=Terms(opinions=2))
+    Batch.objects.filter(pk=batch.pk).update(worker_limit=1)
+    hit, ann, bob = Hit.objects.get(), market.market_worker("ann"), market.market_worker("bob")
+    first = market.accept(hit, ann)
+    submit.open_attempt(_key(first))
+    market_attempts.return_task(worker=ann, assignment_id=first.slot.assignment_id, now=Clock.now())
+    Attempt.objects.update(released_at=None)
+    taken = market.accept(hit, bob)
+    assert taken.slot.assignment_id == first.slot.assignment_id
+    market.hand_over(taken, store(_key(taken), observations()))
+    second = market.accept(hit, ann)
+    assert second.slot.assignment_id != first.slot.assignment_id
+    assert _page(second).status_code == 200
+    market.hand_over(second, store(_key(second), observations(salt="again")))
+    assert {row.match for row in collected(batch)} == {Match.MATCHED}
+
+
 @pytest.mark.parametrize(("scope", "open_again"), [(UnitScope.BATCH, True), (UnitScope.PROJECT, False)])
 def test_the_same_unit_in_another_batch(
     project: Project, make_image: MakeImage, scope: UnitScope, open_again: bool

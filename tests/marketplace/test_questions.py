@@ -13,7 +13,12 @@ from django.test import Client
 from hits.domain.answer_xml import parse_answer, parse_form_answer
 from hits.domain.external_question import QuestionInvalid, QuestionNotXml, QuestionTooLong
 from hits.marketplace.errors import Refused
-from hits.marketplace.formats.html_question import build_html_question, parse_html_question, prepare_page
+from hits.marketplace.formats.html_question import (
+    build_html_question,
+    parse_html_question,
+    prepare_page,
+    with_first_script,
+)
 from hits.marketplace.models import HIT, Assignment, Clock, Worker
 from hits.marketplace.selectors import questions
 from hits.marketplace.selectors.worker import present_attempt
@@ -90,6 +95,17 @@ class TestHTMLQuestionFormat:
     def test_what_is_refused(self, change: tuple[str, str], refusal: type[Exception]) -> None:
         with pytest.raises(refusal):
             parse_html_question(build_html_question("<p>a</p>").replace(*change))
+
+    @pytest.mark.parametrize(
+        ("html", "start"),
+        [
+            ("<p>a</p>", "<script"),
+            ("\n <!-- by hand --> <!DOCTYPE html><p>", "\n <!-- by hand --> <!DOCTYPE html><script"),
+        ],
+    )
+    def test_a_script_of_ours_comes_first(self, html: str, start: str) -> None:
+        shown = with_first_script(html, "http://site/first.js?a&b")
+        assert shown.startswith(f'{start} src="http://site/first.js?a&amp;b"></script><p>')
 
     @pytest.mark.rule(
         "html-question-form",

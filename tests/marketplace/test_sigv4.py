@@ -18,8 +18,6 @@ from hits.marketplace.services import accounts
 from hits.marketplace.wire import ApiRequest
 from tests.marketplace.support import Market, hit_params, later
 
-NOW = datetime.now(UTC)
-
 
 def signed(
     url: str, *, body: bytes = b"{}", region: str = "us-east-1", service: str = "mturk-requester"
@@ -35,7 +33,7 @@ def call(
 ) -> str:
     """Authenticate a request and return the key id."""
     request = ApiRequest("POST", path, query, {**headers, "host": host}, body)
-    return sigv4.authenticate(request, {"KEY": "secret"}.get, NOW)
+    return sigv4.authenticate(request, {"KEY": "secret"}.get, datetime.now(UTC))
 
 
 @pytest.mark.rule(

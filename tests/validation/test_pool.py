@@ -40,6 +40,7 @@ from hits.selectors import eligibility
 from hits.services import batches, outbox, publish, qualifications
 from tests.support import children, market
 from tests.support.answers import observations
+from tests.support.failing import leases_run_out
 from tests.support.loop import collected
 from tests.validation.pool import application, grade, qualification
 from validation import tasks
@@ -310,6 +311,7 @@ def test_a_killed_answer_is_made_whole_without_a_second_payment(road: Road, poin
     assert died.returncode == EXIT_STATUS, died.stderr
     assert GradingOutcome.objects.count() == 3
     assert ledger.totals(batch=found.batch).reward == 0
+    leases_run_out()
     again = children.run(ANSWER)
     assert again.returncode == 0, again.stderr
     qualifications.settle_outstanding(marketplace=marketplace())

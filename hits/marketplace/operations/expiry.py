@@ -11,7 +11,7 @@ from hits.marketplace.selectors.lifecycle import HITStatus
 from hits.marketplace.services import events
 from hits.marketplace.services import hits as hit_services
 
-from .lookup import find_hit, standing
+from .lookup import lock_hit, standing
 from .registry import Call, operation
 from .rules import check_range
 
@@ -27,7 +27,7 @@ def update_expiration(call: Call, params: dict[str, Any]) -> dict[str, Any]:
     Prolonging is an increment over the present end, of 60 seconds to a year, as on Amazon's service; the same
     prolongation sent twice is answered as an already processed token, also as there.
     """
-    hit = find_hit(call, params["HITId"])
+    hit = lock_hit(call, params["HITId"])
     if hit.disposed_at is not None:
         raise ApiError("InvalidHITState", "This HIT is currently in the state 'Disposed'.")
     expire_at = _moment(params["ExpireAt"])
@@ -47,7 +47,7 @@ def delete_hit(call: Call, params: dict[str, Any]) -> dict[str, Any]:
     With undecided submissions the refusal contradicts itself ("in the state 'Reviewable' … can be called with
     a status of: Reviewing, Reviewable"): that is Amazon's own wording, which requesters' scripts know.
     """
-    hit = find_hit(call, params["HITId"])
+    hit = lock_hit(call, params["HITId"])
     status, counts = standing(call, hit)
     if status not in _DISPOSABLE or counts.submitted:
         raise ApiError(

@@ -11,7 +11,7 @@ from hits.marketplace.services import hits as hit_services
 from hits.marketplace.services import ledger, tokens
 from hits.marketplace.services.hits import HITParams, TypeParams
 
-from .lookup import find_hit, find_hit_type
+from .lookup import find_hit_type, lock_hit
 from .questions import find_question
 from .registry import Call, operation
 from .render import render_hits
@@ -51,7 +51,7 @@ def create_hit_with_hit_type(call: Call, params: dict[str, Any]) -> dict[str, An
 def create_additional_assignments(call: Call, params: dict[str, Any]) -> dict[str, Any]:
     """Add slots to a HIT. Nine cannot become ten, since the fee would change."""
     claimed = _claim(call, params)
-    hit = find_hit(call, params["HITId"])
+    hit = lock_hit(call, params["HITId"])
     count = params["NumberOfAdditionalAssignments"]
     check_range("NumberOfAdditionalAssignments", count, 1, MAX_SLOTS)
     _refuse_disposed(hit)
@@ -74,7 +74,7 @@ def update_hit_type_of_hit(call: Call, params: dict[str, Any]) -> dict[str, Any]
 
     Another pay or fee is refused once somebody took one of its tasks: they are paid what they accepted.
     """
-    hit = find_hit(call, params["HITId"])
+    hit = lock_hit(call, params["HITId"])
     hit_type = find_hit_type(call, params["HITTypeId"])
     check_still_active(call, hit_type.qualification_requirements)
     _refuse_disposed(hit)

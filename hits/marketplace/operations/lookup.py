@@ -22,6 +22,15 @@ def find_hit(call: Call, hit_id: str) -> HIT:
     return hit
 
 
+def lock_hit(call: Call, hit_id: str) -> HIT:
+    """Return a HIT as ``find_hit`` does, its row held until the call ends: what is checked of it stays so.
+
+    (PostgreSQL. An accept takes the same lock, so that nobody takes a task of a HIT that is being disposed of.)
+    """
+    HIT.objects.select_for_update(no_key=True).filter(requester=call.requester, hit_id=hit_id).first()
+    return find_hit(call, hit_id)
+
+
 def find_hit_type(call: Call, hit_type_id: str) -> HITType:
     """Return a HIT type of the caller. Raises HITTypeDoesNotExist."""
     found = HITType.objects.select_related("requester").filter(
@@ -40,6 +49,13 @@ def find_qualification_type(call: Call, type_id: str) -> QualificationType:
     if kind is None:
         raise missing("QualificationType", type_id)
     return kind
+
+
+def lock_qualification_type(call: Call, type_id: str) -> QualificationType:
+    """Return a qualification type of the caller to be changed: of two changes at once none undoes the other."""
+    rows = QualificationType.objects.select_for_update(no_key=True).filter(requester=call.requester)
+    rows.filter(type_id=type_id).first()
+    return find_qualification_type(call, type_id)
 
 
 def find_worker(worker_id: str) -> Worker:

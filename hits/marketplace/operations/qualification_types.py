@@ -11,7 +11,7 @@ from hits.marketplace.models import HIT, HITType, QualificationType, TypeStatus
 from hits.marketplace.services import lifecycle
 from hits.marketplace.services import qualifications as services
 
-from .lookup import find_qualification_type
+from .lookup import find_qualification_type, lock_qualification_type
 from .paging import make_page, page_size, read_token
 from .qualification_terms import changed_terms, read_terms
 from .registry import Call, operation
@@ -60,7 +60,7 @@ def update_qualification_type(call: Call, params: dict[str, Any]) -> dict[str, A
 
     A Test comes with its duration and its key, and replaces all three; it cannot be taken away again.
     """
-    kind = find_qualification_type(call, params["QualificationTypeId"])
+    kind = lock_qualification_type(call, params["QualificationTypeId"])
     description = params.get("Description")
     if description is not None:
         check_length("Description", description, 1, MAX_DESCRIPTION)
@@ -77,7 +77,7 @@ def update_qualification_type(call: Call, params: dict[str, Any]) -> dict[str, A
 @operation("DeleteQualificationType")
 def delete_qualification_type(call: Call, params: dict[str, Any]) -> dict[str, Any]:
     """Delete a type at once; its name is free again, and requests that wait are rejected."""
-    services.delete_type(kind=find_qualification_type(call, params["QualificationTypeId"]), now=call.now)
+    services.delete_type(kind=lock_qualification_type(call, params["QualificationTypeId"]), now=call.now)
     return {}
 
 

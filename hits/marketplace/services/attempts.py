@@ -32,12 +32,17 @@ from .events import EventType
 
 CANDIDATES = 20
 MAX_ANSWER_BYTES = 262_144
+TOO_LONG = f"The answer is too long: at most {MAX_ANSWER_BYTES // 1024} kB can be submitted."
 OWN_FORM = "This task has a form of its own: submit it from the task's page."
 NOT_PENDING = "There was a problem submitting your results: this task is not yours to submit any more."
 
 
 class CountryNeeded(Refused):
     """The worker has declared no country yet: the page offers the form."""
+
+
+class _Gone(Exception):
+    """The slot cannot be taken any more."""
 
 
 @dataclass(frozen=True)
@@ -54,31 +59,30 @@ def attempt_secret(attempt: Attempt) -> str:
     return hmac.new(settings.MTURK_KEYS_SECRET.encode(), message, hashlib.sha256).hexdigest()
 
 
-@transaction.atomic
 def accept_from_group(*, worker: Worker, hit_type: HITType, now: datetime) -> Assignment:
     """Take a free task of a group, or return the one this worker already has open there.
 
     Raises CountryNeeded before a country is declared, Refused when the group is closed to this worker or
     nothing is left in it.
     """
-    # PostgreSQL: one accept at a time per worker, so that a double click takes one task. (SQLite: always so.)
-    present = Worker.objects.select_for_update().get(pk=worker.pk)
-    lifecycle.sweep_hit_type(hit_type_pk=hit_type.pk, now=now)
-    mine = Assignment.objects.filter(worker=worker, hit__hit_type=hit_type, state=SlotState.PENDING).first()
-    if mine is not None:
-        return mine
-    _check_admitted(present, hit_type, now)
-    free = Assignment.objects.filter(hit__hit_type=hit_type).order_by("hit_id", "pk")
-    return _take_one(worker, free, now)
+    lifecycle.sweep_hit_type(hit_type_pk=hit_type.pk, now=now)  # apart: it locks what others wait for
+    with transaction.atomic():
+        present = _locked(worker)
+        mine = Assignment.objects.filter(worker=worker, hit__hit_type=hit_type, state=SlotState.PENDING)
+        open_one = mine.first()
+        if open_one is not None:
+            return open_one
+        _check_admitted(present, hit_type, now)
+        free = Assignment.objects.filter(hit__hit_type=hit_type).order_by("hit_id", "pk")
+        return _take_one(worker, free, now)
 
 
-@transaction.atomic
 def accept_hit(*, worker: Worker, hit: HIT, now: datetime) -> Assignment:
     """Take a slot of this very HIT. Raises CountryNeeded, Refused."""
-    present = Worker.objects.select_for_update().get(pk=worker.pk)
     lifecycle.sweep_hits(hit_pks=[hit.pk], now=now)
-    _check_admitted(present, hit.hit_type, now)
-    return _take_one(worker, Assignment.objects.filter(hit=hit).order_by("pk"), now)
+    with transaction.atomic():
+        _check_admitted(_locked(worker), hit.hit_type, now)
+        return _take_one(worker, Assignment.objects.filter(hit=hit).order_by("pk"), now)
 
 
 @transaction.atomic
@@ -138,6 +142,15 @@ def _own_attempt(worker: Worker, assignment_id: str) -> Attempt:
     return attempt
 
 
+def _locked(worker: Worker) -> Worker:
+    """Return the worker as they are now, the row held until the transaction ends.
+
+    PostgreSQL: one accept at a time per worker, so that a double click takes one task. (SQLite: always so.)
+    ``no_key``: entries of the ledger, which refer to the worker, need not wait.
+    """
+    return Worker.objects.select_for_update(no_key=True).get(pk=worker.pk)
+
+
 def _check_admitted(worker: Worker, hit_type: HITType, now: datetime) -> None:
     """Refuse a worker to whom the group is closed, by the rows as the accepting transaction sees them."""
     if not worker.country:
@@ -170,21 +183,29 @@ def _take_one(worker: Worker, slots: QuerySet[Assignment], now: datetime) -> Ass
 
 
 def _claim(slot: Assignment, worker: Worker, now: datetime) -> bool:
-    hit = slot.hit
-    deadline = now + timedelta(seconds=hit.hit_type.assignment_seconds)
     try:
-        with transaction.atomic():
-            claimed = Assignment.objects.filter(pk=slot.pk, state=SlotState.OPEN).update(
-                state=SlotState.PENDING, worker=worker, accepted_at=now, deadline=deadline
-            )
-            if claimed:
-                _open_attempt(slot, worker, now, deadline)
-    except IntegrityError:
-        return False  # the same worker took another slot of this HIT a moment ago
-    if claimed:
-        slot.refresh_from_db()
-        events.tell(EventType.ASSIGNMENT_ACCEPTED, hit=hit, at=now, assignment=slot)
-    return bool(claimed)
+        with transaction.atomic():  # undone, locks included, where nothing is taken
+            _take(slot, worker, now)
+    except (IntegrityError, _Gone):
+        return False  # somebody was faster, or this worker took another slot of the HIT a moment ago
+    slot.refresh_from_db()
+    events.tell(EventType.ASSIGNMENT_ACCEPTED, hit=slot.hit, at=now, assignment=slot)
+    return True
+
+
+def _take(slot: Assignment, worker: Worker, now: datetime) -> None:
+    hit = slot.hit
+    # Whoever expires the HIT, disposes of it or changes its type holds this row meanwhile (PostgreSQL).
+    row = HIT.objects.select_for_update(no_key=True).filter(pk=hit.pk, hit_type=hit.hit_type_id)
+    if row.filter(disposed_at=None, expires_at__gt=now).first() is None:
+        raise _Gone
+    deadline = now + timedelta(seconds=hit.hit_type.assignment_seconds)
+    claimed = Assignment.objects.filter(pk=slot.pk, state=SlotState.OPEN).update(
+        state=SlotState.PENDING, worker=worker, accepted_at=now, deadline=deadline
+    )
+    if not claimed:
+        raise _Gone
+    _open_attempt(slot, worker, now, deadline)
 
 
 def _open_attempt(slot: Assignment, worker: Worker, now: datetime, deadline: datetime) -> None:
@@ -232,5 +253,5 @@ def _fields_answer(attempt: Attempt, fields: list[tuple[str, str]]) -> str:
 
 def _short_enough(answer: str) -> str:
     if len(answer.encode()) > MAX_ANSWER_BYTES:
-        raise Refused(f"The answer is too long: at most {MAX_ANSWER_BYTES // 1024} kB can be submitted.")
+        raise Refused(TOO_LONG)
     return answer

@@ -160,7 +160,7 @@ def _tell_expired(hit: HIT) -> None:
 
 def _tell_reviewable(setting: NotificationSetting, hit: HIT, at: datetime) -> None:
     # Locked (PostgreSQL), so that of two workers who hand in the last two slots one sees the other's.
-    present = HIT.objects.select_for_update().get(pk=hit.pk)
+    present = HIT.objects.select_for_update(no_key=True).get(pk=hit.pk)
     if status_of(present, count_slots([present])[present.pk], at) is not HITStatus.REVIEWABLE:
         return
     if HIT.objects.filter(pk=hit.pk, told_reviewable=False).update(told_reviewable=True):

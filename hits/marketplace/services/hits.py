@@ -142,10 +142,7 @@ def change_type(*, hit: HIT, hit_type: HITType, now: datetime) -> None:
     ledger.InsufficientFunds. Whoever is working keeps their deadline.
     """
     hit = _locked(hit.pk)
-    # These too, so that nobody takes a slot between the look and the change.
-    states = list(
-        Assignment.objects.select_for_update().filter(hit=hit).order_by("pk").values_list("state", flat=True)
-    )
+    states = list(Assignment.objects.filter(hit=hit).values_list("state", flat=True))
     fee = slot_fee_cents(hit_type, hit.max_assignments)
     more = hit_type.reward_cents + fee - hit.slot_cents
     other_price = (hit_type.reward_cents, fee) != (hit.reward_cents, hit.fee_cents)
@@ -218,8 +215,9 @@ def _dispose_if_stale(pk: int, idle_since: datetime, now: datetime) -> bool:
 def _locked(pk: int) -> HIT:
     """Return the HIT as it is now, its row held until the transaction ends.
 
-    On PostgreSQL two calls about one HIT then run one after the other, so that what is held always fits its price and
-    its slots. (SQLite has one writer at a time anyway.)
+    On PostgreSQL two calls about one HIT, and the accepts of its tasks, then run one after the other, so that what is
+    held always fits its price and its slots. (SQLite has one writer at a time anyway.) ``no_key``: entries of the
+    ledger, which refer to the HIT, need not wait.
     """
-    rows = HIT.objects.select_for_update(of=("self",)).select_related("requester", "hit_type")
+    rows = HIT.objects.select_for_update(of=("self",), no_key=True).select_related("requester", "hit_type")
     return rows.get(pk=pk)

@@ -60,6 +60,8 @@ def update_setting(
 
     What expired before is never told afterwards.
     """
+    # PostgreSQL: of two first calls at once the later one finds the earlier one's setting.
+    HITType.objects.select_for_update(no_key=True).get(pk=hit_type.pk)
     events.tell_expired(now=now, hit_type_pk=hit_type.pk)  # as the setting stood until now
     setting = NotificationSetting.objects.filter(hit_type=hit_type).first()
     if setting is None and specification is None:

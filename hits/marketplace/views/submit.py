@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from csp.decorators import csp_replace
 from django.contrib.auth.decorators import login_not_required
-from django.core.exceptions import TooManyFieldsSent
+from django.core.exceptions import RequestDataTooBig, TooManyFieldsSent
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.translation import gettext
@@ -34,8 +34,8 @@ def submit_with_secret(request: HttpRequest, secret: str) -> HttpResponse:
     try:
         handed = attempts.submit_with_secret(
             secret=secret,
+            fields=_fields(request),  # first: it says what cannot be read
             assignment_id=request.POST.get("assignmentId", ""),
-            fields=_fields(request),
             now=Clock.now(),
         )
     except Refused as refusal:
@@ -62,8 +62,8 @@ def submit_signed_in(request: HttpRequest) -> HttpResponse:
     try:
         handed = attempts.submit_signed_in(
             worker=worker,
+            fields=_fields(request),  # first: it says what cannot be read
             assignment_id=request.POST.get("assignmentId", ""),
-            fields=_fields(request),
             now=Clock.now(),
         )
     except Refused as refusal:
@@ -77,6 +77,8 @@ def _fields(request: HttpRequest) -> list[tuple[str, str]]:
         return [(name, value) for name, values in request.POST.lists() for value in values]
     except TooManyFieldsSent:
         raise Refused("The form has too many fields.") from None
+    except RequestDataTooBig:
+        raise Refused(attempts.TOO_LONG) from None
 
 
 def _thanks(request: HttpRequest, handed: attempts.Handed) -> HttpResponse:

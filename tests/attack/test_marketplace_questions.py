@@ -1,0 +1,242 @@
+"""Hostile questions, patterns and layouts; and two acts about one HIT or one qualification type at once."""
+
+import threading
+import time
+from typing import Any
+
+import pytest
+from botocore.exceptions import ClientError
+from django.utils import timezone
+
+from hits.marketplace.errors import Refused
+from hits.marketplace.formats.content import sanitise
+from hits.marketplace.formats.html_question import build_html_question, prepare_page, with_first_script
+from hits.marketplace.formats.layout import LayoutError, fill
+from hits.marketplace.formats.patterns import compile_pattern
+from hits.marketplace.formats.question_form import parse_question_form
+from hits.marketplace.formats.xml import SCHEMAS
+from hits.marketplace.models import HIT, Assignment, QualificationType, SlotState, Worker
+from hits.marketplace.selectors.accounts import unbalanced_requesters
+from hits.marketplace.services import accounts, attempts
+from tests.marketplace.conftest import near, near_market, requester, worker, workers  # noqa: F401
+from tests.marketplace.support import Market, accept, hit_params, later
+from tests.marketplace.test_concurrency import together
+
+pytestmark = pytest.mark.django_db(transaction=True)
+QUICK_SECONDS = 2.0  # each of these took from five seconds to for ever
+
+
+def seconds(act: Any) -> float:
+    """Return how long an act takes."""
+    started = time.perf_counter()
+    act()
+    return time.perf_counter() - started
+
+
+@pytest.mark.timeout(30)
+@pytest.mark.parametrize("source", ["(" * 12 + ")" + "{500})" * 11 + "{500}", "(a{0}){500}" * 20])
+def test_repeating_nothing_is_nothing(source: str) -> None:
+    assert seconds(lambda: compile_pattern(source)) < QUICK_SECONDS
+    assert compile_pattern(source).found_in("")
+
+
+def test_a_long_class_of_characters_costs_what_a_short_one_does() -> None:
+    listed = "".join(chr(0x4E00 + 2 * n) for n in range(480))
+    pattern = compile_pattern(f"^[{listed}]{{15}}$")
+    assert pattern.found_in(listed[-15:])
+    assert not pattern.found_in(listed[:14] + chr(0x4E01))
+    long = compile_pattern(f"[{listed}]{{15}}-")
+    assert seconds(lambda: long.found_in(listed[-1] * long.longest)) < 5 * QUICK_SECONDS
+
+
+@pytest.mark.parametrize(
+    ("source", "taken", "refused"),
+    [
+        (r"^[a-cb-fx-]$", "aefx-", "gw,"),
+        (r"^[\d-]$", "0-", "a\\"),
+        (r"^[^\s\Wa-c]$", "dz_", "a !\n"),
+        ("^[--0]$", "-./0", "1,"),
+        ("^[]$", "", "a"),
+    ],
+)
+def test_classes_take_what_javascript_takes(source: str, taken: str, refused: str) -> None:
+    pattern = compile_pattern(source)
+    assert all(pattern.found_in(character) for character in taken)
+    assert not any(pattern.found_in(character) for character in refused)
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("piece", ["<a ", "<a", "<a b='", "<a/", "<!--", "<a b=", "<script ", "</a "])
+def test_tags_that_never_end_do_not_hold_the_site(piece: str) -> None:
+    html = piece * (60_000 // len(piece))
+    address = {"submit_to": "http://localhost/a/1", "assignment_id": "A"}
+    assert seconds(lambda: prepare_page(html, **address)) < QUICK_SECONDS
+    assert seconds(lambda: sanitise(html)) < QUICK_SECONDS
+
+
+@pytest.mark.timeout(60)
+def test_white_space_and_comments_do_not_hold_the_site() -> None:
+    wide = f'<form {" " * 60_000}/ action="/mturk/externalSubmit">'
+    page = prepare_page(wide, submit_to="http://localhost/a/1", assignment_id="A")
+    assert 'action="http://localhost/a/1/mturk/externalSubmit"' in page
+    assert seconds(lambda: prepare_page(wide, submit_to="", assignment_id="A")) < QUICK_SECONDS
+    assert seconds(lambda: with_first_script("<!---->" * 60, "/x.js")) < QUICK_SECONDS
+
+
+@pytest.mark.timeout(60)
+def test_a_question_of_half_comments_is_refused_at_once(near: Any) -> None:  # noqa: F811
+    for question in ["<!--" * 16_000, "<!--" * 500_000]:
+        started = time.perf_counter()
+        with pytest.raises(ClientError, match="ParameterValidationError"):
+            near.create_hit(**hit_params(Question=question))
+        assert time.perf_counter() - started < QUICK_SECONDS
+    assert not HIT.objects.exists()
+
+
+def test_a_short_layout_does_not_make_a_page_of_gigabytes() -> None:
+    with pytest.raises(LayoutError, match="at most"):
+        fill("${a}" * 16_000, {"a": "x" * 1_000_000})
+    assert fill("${a}${a}", {"a": "x"}) == "xx"
+
+
+@pytest.mark.parametrize("declared", ["ISO-8859-1", "utf-8", "windows-1252", "ASCII"])
+def test_a_declared_encoding_does_not_garble_what_was_decoded_before(declared: str) -> None:
+    xml = (
+        f'<?xml version="1.0" encoding="{declared}"?>'
+        f'<QuestionForm xmlns="{SCHEMAS}/2017-11-06/QuestionForm.xsd"><Question>'
+        "<QuestionIdentifier>q</QuestionIdentifier><QuestionContent><Text>Größe – 大</Text></QuestionContent>"
+        "<AnswerSpecification><FreeTextAnswer/></AnswerSpecification></Question></QuestionForm>"
+    )
+    (content,) = parse_question_form(xml).questions[0].contents
+    assert getattr(content, "text", "") == "Größe – 大"
+
+
+class Gate:
+    """Holds an accept between its look and its claim until something else was done, or could not be done."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.reached, self.opened = threading.Event(), threading.Event()
+        claim = attempts._claim
+
+        def late(*given: Any) -> bool:
+            self.reached.set()
+            self.opened.wait(3)  # SQLite lets the other one wait, and then this one goes first
+            return claim(*given)
+
+        monkeypatch.setattr(attempts, "_claim", late)
+
+    def meanwhile(self, act: Any) -> Any:
+        """Run an act while the accept stands at the gate; return what it returns."""
+        self.reached.wait(10)
+        try:
+            return act()
+        finally:
+            self.opened.set()
+
+
+def test_nobody_takes_a_task_of_a_hit_that_is_being_disposed_of(
+    near: Any,  # noqa: F811
+    worker: Worker,  # noqa: F811
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    hit = near.create_hit(**hit_params(MaxAssignments=1))["HIT"]
+    gate = Gate(monkeypatch)
+
+    def end() -> None:
+        near.update_expiration_for_hit(HITId=hit["HITId"], ExpireAt=0)
+        near.delete_hit(HITId=hit["HITId"])
+
+    results = together([lambda: accept(worker, hit), lambda: gate.meanwhile(end)])
+    disposed = HIT.objects.get().disposed_at is not None
+    assert isinstance(results[0], Refused if disposed else Assignment)
+    assert Assignment.objects.get().state == (SlotState.OPEN if disposed else SlotState.PENDING)
+    assert unbalanced_requesters() == []
+
+
+def test_a_task_is_paid_what_was_offered_when_it_was_taken(
+    near: Any,  # noqa: F811
+    worker: Worker,  # noqa: F811
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    hit = near.create_hit(**hit_params(MaxAssignments=1))["HIT"]
+    cheap = near.create_hit(**hit_params(MaxAssignments=1, Reward="0.01"))["HIT"]["HITTypeId"]
+    gate = Gate(monkeypatch)
+    change = {"HITId": hit["HITId"], "HITTypeId": cheap}
+    taken, changed = together(
+        [lambda: accept(worker, hit), lambda: gate.meanwhile(lambda: near.update_hit_type_of_hit(**change))]
+    )
+    assert isinstance(taken, Refused) is isinstance(changed, dict)
+    assert unbalanced_requesters() == []
+
+
+def test_acts_about_one_hit_at_once_never_fail_and_hold_what_the_slots_cost(
+    near_market: Market,  # noqa: F811
+    requester: accounts.KeyPair,  # noqa: F811
+    workers: list[Worker],  # noqa: F811
+) -> None:
+    clients = [near_market.client(requester) for _ in range(4)]
+    hit = clients[0].create_hit(**hit_params(MaxAssignments=3))["HIT"]
+    slots = []
+    for person in workers:
+        slot = accept(person, hit)
+        attempts.submit_signed_in(
+            worker=person, assignment_id=slot.assignment_id, fields=[("a", "1")], now=timezone.now()
+        )
+        slots.append(slot)
+    more = {"HITId": hit["HITId"], "NumberOfAdditionalAssignments": 1}
+    results = together(
+        [
+            lambda: clients[0].create_additional_assignments_for_hit(**more),
+            *[
+                lambda c=c, s=s: c.approve_assignment(AssignmentId=s.assignment_id)
+                for c, s in zip(clients[1:], slots, strict=True)
+            ],
+        ]
+    )
+    assert all(isinstance(result, dict) for result in results), results
+    assert unbalanced_requesters() == []
+
+
+def test_an_update_at_the_same_time_brings_no_deleted_type_back(
+    near_market: Market,  # noqa: F811
+    requester: accounts.KeyPair,  # noqa: F811
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from hits.marketplace.operations import qualification_types
+
+    clients = [near_market.client(requester) for _ in range(2)]
+    kind = clients[0].create_qualification_type(
+        Name="Round one", Description="d", QualificationTypeStatus="Active"
+    )["QualificationType"]["QualificationTypeId"]
+    reached, opened = threading.Event(), threading.Event()
+    terms = qualification_types.changed_terms
+
+    def late(*given: Any) -> Any:
+        reached.set()
+        opened.wait(3)
+        return terms(*given)
+
+    monkeypatch.setattr(qualification_types, "changed_terms", late)
+
+    def delete() -> None:
+        reached.wait(10)
+        try:
+            clients[1].delete_qualification_type(QualificationTypeId=kind)
+        finally:
+            opened.set()
+
+    together(
+        [
+            lambda: clients[0].update_qualification_type(QualificationTypeId=kind, Description="changed"),
+            delete,
+        ]
+    )
+    row = QualificationType.objects.get(type_id=kind)
+    assert row.deleted_at is not None
+    assert row.status == "Inactive"
+
+
+def test_an_html_page_of_unclosed_tags_is_still_shown(near: Any) -> None:  # noqa: F811
+    page = build_html_question('<form action="https://www.mturk.com/mturk/externalSubmit"><p>Hi<a ')
+    assert near.create_hit(**hit_params(Question=page))["HIT"]["HITStatus"] == "Assignable"
+    later(seconds=1)

@@ -1,0 +1,201 @@
+"""Decisions, extensions and closings that something overtook: nothing is left unpaid, unreleased or unstopped."""
+
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from annotation_site.books import check_books
+from hits.domain.states import BatchState, HitState, Verdict
+from hits.marketplace.models import HIT, BonusPayment
+from hits.models import Assignment, Batch, Hit, Image, Job, Project
+from hits.mturk.boto import BotoMarketplace, marketplace
+from hits.payments import ledger
+from hits.services import batches, budget, extend, jobs, outbox, reconcile, results, review
+from hits.services.errors import Conflict, Refused
+from hits.services.launch import Terms
+from hits.tasks import extend_batch as extend_task
+from hits.tasks import sync_live_batches
+from tests.support import market
+from tests.support.answers import observations
+from tests.support.loop import collected, page_key, published, store
+
+pytestmark = pytest.mark.django_db(transaction=True)
+MakeImage = Callable[..., Image]
+
+
+@pytest.fixture
+def batch(project: Project, make_image: MakeImage) -> Batch:
+    """Return a live batch of one unit for three workers, with a bonus."""
+    market.fund()
+    return published(project, [make_image(1)], terms=Terms(reward_cents=100, bonus_cents=10, opinions=3))
+
+
+def waiting(batch: Batch) -> Assignment:
+    market.work(Hit.objects.get(), market.market_worker(), observations(5))
+    return collected(batch)[0]
+
+
+def test_a_bonus_is_paid_although_the_clock_approved_before_a_rejection_arrived(batch: Batch) -> None:
+    row = waiting(batch)
+    decision = review.decide(assignment=row, verdict=Verdict.REJECT, by=None, feedback="Boxes miss.")
+    marketplace().approve(row.assignment_id, "")
+    with pytest.raises(Refused, match="approved and paid it before"):
+        review.settle(decision=decision, marketplace=marketplace())
+    for _ in range(2):
+        sync_live_batches()
+    sync_live_batches()
+    assert list(BonusPayment.objects.values_list("amount_cents", flat=True)) == [20]
+    assert check_books().agrees
+
+
+def test_what_a_script_rejected_can_still_be_overridden(batch: Batch) -> None:
+    row = waiting(batch)
+    decision = review.decide(assignment=row, verdict=Verdict.APPROVE, by=None)
+    marketplace().reject(row.assignment_id, "by a script")
+    with pytest.raises(Refused, match="rejected on the marketplace itself"):
+        review.settle(decision=decision, marketplace=marketplace())
+    row.refresh_from_db()
+    again = review.override(assignment=row, by=None)
+    assert review.settle(decision=again, marketplace=marketplace())
+    outbox.settle_outstanding(marketplace=marketplace())
+    assert list(BonusPayment.objects.values_list("amount_cents", flat=True)) == [20]
+    assert check_books().agrees
+
+
+def extended(batch: Batch) -> Job:
+    return extend.extend_batch(batch=batch, more_opinions=2, by=None)[1]
+
+
+def test_a_cap_lowered_meanwhile_stops_an_extension_before_its_first_call(batch: Batch) -> None:
+    job = extended(batch)
+    budget.set_batch_cap(batch=batch, budget_cap_cents=batch.estimate_cents, by=None)
+    sync_live_batches()
+    extend_task(job.pk)
+    sync_live_batches()
+    assert HIT.objects.get().max_assignments == 3
+    job.refresh_from_db()
+    assert "budget: the batch" in job.error
+    budget.set_batch_cap(batch=batch, budget_cap_cents=None, by=None)
+    extend_task(extend.extend_again(batch=batch, by=None).pk)
+    assert HIT.objects.get().max_assignments == 5
+    assert check_books().agrees
+
+
+def test_a_stopped_extension_stays_stopped_until_somebody_goes_on(batch: Batch) -> None:
+    job = extended(batch)
+    jobs.cancel(job=job)
+    assert extend.withdraw_if_stopped(job=job) == 1
+    extend_task(job.pk)
+    sync_live_batches()
+    assert HIT.objects.get().max_assignments == 3
+    extend_task(extend.extend_again(batch=batch, by=None).pk)
+    assert HIT.objects.get().max_assignments == 5
+
+
+def test_a_batch_is_not_closed_while_somebody_has_a_task_in_hand(batch: Batch) -> None:
+    worker = market.market_worker()
+    task = market.accept(Hit.objects.get(), worker)  # its page is not opened yet
+    batches.request_close(batch=batch, by=None)
+    batches.expire_hits(batch=batch, marketplace=marketplace())
+    batch.refresh_from_db()
+    assert batch.state == BatchState.CLOSING
+    market.hand_over(
+        task, store(page_key(Hit.objects.get(), task.slot.assignment_id, worker.worker_id), observations(3))
+    )
+    sync_live_batches()
+    row = Assignment.objects.get()
+    review.settle(
+        decision=review.decide(assignment=row, verdict=Verdict.APPROVE, by=None), marketplace=marketplace()
+    )
+    sync_live_batches()
+    batch.refresh_from_db()
+    assert batch.state == BatchState.CLOSED
+    assert ledger.totals(batch=batch).held == 0
+    assert check_books().agrees
+
+
+def test_a_task_made_while_the_batch_is_stopped_is_taken_off_again(
+    project: Project, make_image: MakeImage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    market.fund()
+    batch = published(project, [make_image(1)], terms=Terms(reward_cents=100, opinions=9))
+    extend.extend_batch(batch=batch, more_opinions=2, by=None)  # a second HIT
+    real = BotoMarketplace.create_hit
+
+    def create(self: BotoMarketplace, **more: Any) -> Any:
+        batches.request_close(batch=batch, by=None)  # a colleague, while the call is on its way
+        with suppress(Refused):
+            batches.expire_hits(batch=batch, marketplace=marketplace())
+        return real(self, **more)
+
+    monkeypatch.setattr(BotoMarketplace, "create_hit", create)
+    with suppress(Refused):
+        extend.carry_out(batch=batch, marketplace=marketplace())
+    for _ in range(3):
+        sync_live_batches()
+    assert not HIT.objects.filter(disposed_at=None).exists()
+    batch.refresh_from_db()
+    assert batch.state == BatchState.CLOSED
+    assert ledger.totals(batch=batch).held == 0
+    assert check_books().agrees
+
+
+def test_one_lost_task_does_not_keep_a_batch_from_giving_the_others_back(
+    project: Project, make_image: MakeImage
+) -> None:
+    market.fund()
+    batch = published(project, [make_image(1), make_image(2)], terms=Terms(reward_cents=100, opinions=1))
+    first, second = Hit.objects.order_by("pk")
+    marketplace().expire(second.hit_id)
+    HIT.objects.filter(hit_id=first.hit_id).update(hit_id="3LOST")
+    Hit.objects.update(expires_at=timezone.now())
+    batches.request_close(batch=batch, by=None)
+    batches.expire_hits(batch=batch, marketplace=marketplace())
+    assert list(Hit.objects.order_by("pk").values_list("state", flat=True)) == [
+        HitState.LIVE,
+        HitState.EXPIRED,
+    ]
+
+
+def test_a_results_file_cannot_reject_what_was_overridden(batch: Batch) -> None:
+    row = waiting(batch)
+    for verdict in (Verdict.REJECT, None):
+        decision = (
+            review.decide(assignment=row, verdict=verdict, by=None, feedback="Boxes miss.")
+            if verdict
+            else review.override(assignment=row, by=None)
+        )
+        review.settle(decision=decision, marketplace=marketplace())
+        row.refresh_from_db()
+    file = f'AssignmentId,Approve,Reject\n{row.assignment_id},,"No."\n'
+    with pytest.raises(Conflict, match="is approved already"):
+        results.read_upload(batch=batch, data=file)
+    stands = results.read_upload(batch=batch, data=file.replace(',,"No."', ",x,"))
+    assert (stands.decisions, stands.standing) == ((), 1)
+
+
+def test_what_the_marketplace_disposed_of_itself_is_released_here_too(batch: Batch) -> None:
+    hit = Hit.objects.get()
+    marketplace().expire(hit.hit_id)
+    marketplace().delete_hit(hit.hit_id)  # as a script does, or the marketplace itself after 120 days
+    reconcile.reconcile_batch(batch=batch, marketplace=marketplace())
+    found = reconcile.reconcile_batch(batch=batch, marketplace=marketplace())
+    assert (found.cents_ours, found.cents_marketplace) == (0, 0)
+    assert check_books().agrees
+
+
+def test_more_opinions_cost_what_was_said_under_every_schedule(
+    project: Project, make_image: MakeImage, settings: Any
+) -> None:
+    settings.MARKETPLACE_FEE_SCHEDULE = "base=10% many=20% many_from=5"
+    market.fund()
+    batch = published(project, [make_image(1)], terms=Terms(reward_cents=100, bonus_cents=0, opinions=3))
+    said = extend.estimate_extension(batch, 4).most_cents
+    before = ledger.totals(batch=batch).held
+    extend.extend_batch(batch=batch, more_opinions=4, by=None)
+    extend.carry_out(batch=batch, marketplace=marketplace())
+    assert check_books().agrees
+    assert ledger.totals(batch=batch).held - before == said
