@@ -10,6 +10,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from django.conf import settings
+from django.core.exceptions import RequestDataTooBig, TooManyFieldsSent
 from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest, HttpResponseNotFound, QueryDict
 
 _SHARED = ("/static/", "/favicon")
@@ -75,7 +76,12 @@ class PlainTextMiddleware:
         self, request: HttpRequest, view: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]
     ) -> HttpResponse | None:
         """Look at a form's fields; other bodies are read by their own views only."""
-        return _with_nul(request.POST) if request.content_type in _FORMS else None
+        if request.content_type not in _FORMS:
+            return None
+        try:
+            return _with_nul(request.POST)
+        except (RequestDataTooBig, TooManyFieldsSent):
+            return None  # the view reads it again, and says so in its own words
 
 
 def _with_nul(fields: QueryDict) -> HttpResponse | None:

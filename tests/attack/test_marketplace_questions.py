@@ -3,9 +3,11 @@
 import threading
 import time
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 from botocore.exceptions import ClientError
+from django.test import Client
 from django.utils import timezone
 
 from hits.marketplace.errors import Refused
@@ -19,7 +21,7 @@ from hits.marketplace.models import HIT, Assignment, QualificationType, SlotStat
 from hits.marketplace.selectors.accounts import unbalanced_requesters
 from hits.marketplace.services import accounts, attempts
 from tests.marketplace.conftest import near, near_market, requester, worker, workers  # noqa: F401
-from tests.marketplace.support import Market, accept, hit_params, later
+from tests.marketplace.support import Market, accept, hit_params, later, secret_of
 from tests.marketplace.test_concurrency import together
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -240,3 +242,20 @@ def test_an_html_page_of_unclosed_tags_is_still_shown(near: Any) -> None:  # noq
     page = build_html_question('<form action="https://www.mturk.com/mturk/externalSubmit"><p>Hi<a ')
     assert near.create_hit(**hit_params(Question=page))["HIT"]["HITStatus"] == "Assignable"
     later(seconds=1)
+
+
+@pytest.mark.parametrize("fields", [{f"f{n}": "1" for n in range(1_500)}, {"a": "x" * 3_000_000}])
+def test_an_answer_too_large_to_read_is_refused_in_the_frame(
+    fields: dict[str, str],
+    near: Any,  # noqa: F811
+    worker: Worker,  # noqa: F811
+) -> None:
+    slot = accept(worker, near.create_hit(**hit_params())["HIT"])
+    body = urlencode({"assignmentId": slot.assignment_id, **fields})
+    address = f"/a/{secret_of(worker, slot)}/mturk/externalSubmit"
+    answer = Client().post(address, body, content_type="application/x-www-form-urlencoded")
+    assert answer.status_code == 409
+    assert (
+        answer["X-Frame-Options"] == "SAMEORIGIN"
+    )  # a browser would show nothing of a page that denies framing
+    assert Assignment.objects.filter(state=SlotState.PENDING).count() == 1
