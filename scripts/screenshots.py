@@ -164,6 +164,8 @@ def _console_pages(browser: Browser, accounts: dict[str, str]) -> None:
     _take(page, "batch-1280", page.url)
     _take(page, "judging-1280", "/projects/played-loop-1/judging/")
     _take(page, "version-1280", "/versions/1/")
+    _take(page, "pay-1280", "/projects/played-loop-1/pay")
+    _take(page, "money-1280", "/projects/played-loop-1/money")
     _road_pages(page)
 
 

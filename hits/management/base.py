@@ -9,7 +9,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import OperationalError, ProgrammingError
 
 from hits.mturk.port import MarketplaceError
-from hits.services.errors import Refused
+from hits.services.errors import Refused, Unconfirmed
 
 
 class DeerstalkerCommand(BaseCommand):
@@ -25,6 +25,8 @@ class DeerstalkerCommand(BaseCommand):
         """Run the command; what the services refuse and the marketplace does not do is one line."""
         try:
             return super().execute(*args, **options)
+        except Unconfirmed as error:
+            raise bad_input(f"{error}: --confirm-cents {error.cents}") from error
         except (Refused, ImproperlyConfigured) as error:
             raise bad_input(str(error)) from error
         except (OperationalError, ProgrammingError) as error:

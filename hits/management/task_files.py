@@ -4,6 +4,7 @@ from pathlib import Path
 
 from hits.domain.task_template.check import PageError, read_page
 from hits.domain.task_template.rows import RowsError, Table, parse_rows
+from hits.domain.task_template.variables import variables_in
 from hits.management.base import bad_input
 
 
@@ -15,10 +16,10 @@ def page_in(path: Path) -> str:
         raise bad_input(f"{path}: {error}") from error
 
 
-def table_in(path: Path) -> Table:
-    """Return the rows that a file holds."""
+def table_in(path: Path, html: str) -> Table:
+    """Return the rows that a file holds for a page."""
     try:
-        return parse_rows(_bytes(path))
+        return parse_rows(_bytes(path), variables=[variable.name for variable in variables_in(html)])
     except RowsError as error:
         raise bad_input(f"{path}: {error}") from error
 

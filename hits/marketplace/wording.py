@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -19,6 +20,14 @@ from hits.domain.qualifications import (
     Requirement,
 )
 from hits.domain.subdivisions import join_place, place_name, split_place
+
+# What our own requester side ends a bonus's reason with, to find the payment again.
+_REFERENCE = re.compile(r"(?<=\S)\s+Reference [0-9a-f]{16}\s*\Z")
+
+
+def without_reference(reason: str) -> str:
+    """Return a bonus's reason as its worker reads it: without the requester's key at its end."""
+    return _REFERENCE.sub("", reason)
 
 
 @dataclass(frozen=True)

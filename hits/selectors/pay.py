@@ -97,6 +97,17 @@ def bonuses_of(
     return extras
 
 
+def paid_top_ups(assignments: Collection[int]) -> Counter[int]:
+    """Return by assignment what was paid on top of it to reach the target, in cents; one query."""
+    calls = OutgoingCall.objects.filter(
+        assignment__in=assignments,
+        operation=OutgoingCall.Operation.BONUS,
+        top_up__isnull=False,
+        state=CallState.DONE,
+    )
+    return Counter(dict(calls.order_by().values_list("assignment").annotate(Sum("amount_cents"))))
+
+
 def _within(field: str, scope: Batch | Project) -> Q:
     return Q(**{field if isinstance(scope, Batch) else f"{field}__project": scope})
 

@@ -18,6 +18,7 @@ from hits.selectors.console import waiting_assignments
 from hits.selectors.hints import HintCount, count_of
 from hits.selectors.images import facts
 from hits.selectors.listing import listing_of
+from hits.selectors.pay import paid_top_ups
 
 _ROWS = ("hit__unit__batch__project", "worker", "submission__instructions")
 _MORE = ("hit__unit__images", "decisions__calls")
@@ -111,8 +112,10 @@ def assignment_by_id(pk: int) -> Assignment | None:
 
 
 def looked_at(assignments: "QuerySet[Assignment]") -> list[Looked]:
-    """Return assignments with their evidence; five queries however many."""
-    return [_look(row) for row in assignments.select_related(*_ROWS).prefetch_related(*_MORE)]
+    """Return assignments with their evidence; six queries however many."""
+    rows = list(assignments.select_related(*_ROWS).prefetch_related(*_MORE))
+    top_ups = paid_top_ups([row.pk for row in rows])
+    return [_look(row, top_ups[row.pk]) for row in rows]
 
 
 def look(pk: int) -> Looked | None:
@@ -135,7 +138,7 @@ def refused_payments(batch: Batch) -> list[Looked]:
     return [row for row in looked_at(found) if row.state == "refused"]
 
 
-def _look(row: Assignment) -> Looked:
+def _look(row: Assignment, top_up_cents: int) -> Looked:
     unit, submission = row.hit.unit, row.submission
     image = next((facts(image) for image in unit.images.all()), None)
     kind = registry.get(unit.batch.kind)
@@ -143,7 +146,7 @@ def _look(row: Assignment) -> Looked:
         return Looked(row, image, (), 0, None, (), state_of(row))
     items = kind.bonus_items(submission.answer)
     pairs = kind.observations(unit.payload, submission.answer)
-    cents = unit.batch.reward_cents + items * unit.batch.bonus_cents
+    cents = unit.batch.reward_cents + items * unit.batch.bonus_cents + top_up_cents
     checks = [pace(submission.active_seconds, listing_of(unit.batch).usual_seconds)]
     if pairs and image:
         checks = run_checks(

@@ -13,7 +13,7 @@ from hits.mturk.environments import Environment
 from hits.mturk.port import Marketplace, MarketplaceError
 from hits.selectors.budget import committed_cents
 from hits.services import audit
-from hits.services.errors import Refused
+from hits.services.errors import Refused, Unconfirmed
 
 MAX_CAP_CENTS = 99_999_999_999  # nine digits of dollars, as the requester API writes a sum
 MAX_TARGET_CENTS = 100_000
@@ -60,6 +60,19 @@ def check_plan(*, project: Project, more_cents: int, batch: Batch | None = None)
             committed_cents(project=project, batch=batch),
             more_cents,
             "take less, or raise the batch's cap on the Money page",
+        )
+
+
+def check_own_cap(*, most_cents: int, cap_cents: int | None) -> None:
+    """Refuse a batch that could cost more than the cap that is wished for it; ``None`` means no cap of its own.
+
+    Raises:
+        Refused: over that cap.
+    """
+    if cap_cents is not None and most_cents > cap_cents:
+        raise Refused(
+            f"budget cap: this can cost {format_dollars(most_cents)}, and the cap is "
+            f"{format_dollars(cap_cents)}; take less, or raise the cap"
         )
 
 
@@ -115,20 +128,29 @@ def check_confirmation(
 ) -> None:
     """Refuse a sum that has to be typed and was not: on a live marketplace, or above the project's threshold.
 
+    A sum that is given has to be the right one even where none is asked for: who names it means that one.
+
     Raises:
-        Refused: ``confirmed_cents`` is not exactly ``most_cents``.
+        Unconfirmed: a sum is asked for, and ``confirmed_cents`` is not exactly ``most_cents``.
+        Refused: none is asked for, and another one was given.
     """
-    asked = confirmation_of(project=project, environment=environment, most_cents=most_cents)
-    if asked is None or confirmed_cents == asked.cents:
+    if confirmed_cents == most_cents:
         return
+    asked = confirmation_of(project=project, environment=environment, most_cents=most_cents)
+    if asked is None:
+        if confirmed_cents is None:
+            return
+        raise Refused(
+            f"cost: {format_dollars(confirmed_cents)} was confirmed and the most that this can cost is "
+            f"{format_dollars(most_cents)}; confirm that sum, or none"
+        )
     why = (
         f"{asked.label} pays real people with real money"
         if asked.is_live
         else f"this is more than {format_dollars(asked.above_cents)}, above which {project.name} has the sum typed"
     )
-    raise Refused(
-        f"cost: {why}; type the most that this can cost, {format_usd(asked.cents)}, to go on "
-        f"(on the command line: --confirm-cents {asked.cents})"
+    raise Unconfirmed(
+        f"{why}; type the most that this can cost, {format_usd(asked.cents)}, to go on", asked.cents
     )
 
 

@@ -11,7 +11,7 @@ from django.utils import timezone
 from hits import registry
 from hits.domain.costs import Estimate
 from hits.domain.hashing import request_token
-from hits.domain.money import FeeSchedule, format_dollars, format_usd
+from hits.domain.money import FeeSchedule, format_usd
 from hits.domain.opinions import parts
 from hits.domain.pool import Pool
 from hits.domain.qualifications import LOCALE, Comparator, Guards, Requirement, RequirementError
@@ -229,11 +229,7 @@ def _check_cost(project: Project, environment: Environment, cost: Estimate, term
         most_cents=cost.most_cents,
         confirmed_cents=terms.confirmed_cents,
     )
-    if terms.budget_cap_cents is not None and cost.most_cents > terms.budget_cap_cents:
-        raise Refused(
-            f"budget cap: this can cost {format_dollars(cost.most_cents)}, and the cap is "
-            f"{format_dollars(terms.budget_cap_cents)}; take less, or raise the cap"
-        )
+    budget.check_own_cap(most_cents=cost.most_cents, cap_cents=terms.budget_cap_cents)
     if terms.available_cents is not None:
         budget.check_funds(available_cents=terms.available_cents, needed_cents=cost.held_cents)
 

@@ -15,13 +15,12 @@ from hits.domain.opinions import MOST_PER_HIT
 from hits.domain.states import BatchState
 from hits.forms import PageForm, launch_key, typed_cost
 from hits.models import Batch
-from hits.mturk.environments import current
 from hits.services import extend as services
-from hits.services.budget import confirmation_of
 from hits.services.errors import Refused
 from hits.services.launch import MAX_OPINIONS
 from hits.views.access import batch_page
 from hits.views.balance import balance, forget_balance
+from hits.views.costs import cost_context, refusal_context
 from hits.views.who import person
 
 DAY_SECONDS = 86_400
@@ -48,7 +47,13 @@ def batch_extend(request: HttpRequest, batch: Batch) -> HttpResponse:
     """Ask how much more, say what it costs, and extend when that is confirmed."""
     if request.method == "POST":
         return _extend(request, batch)
-    form = _form(request.GET) if request.GET else ExtendForm()
+    return _page(request, batch, _form(request.GET) if request.GET else ExtendForm())
+
+
+def _page(
+    request: HttpRequest, batch: Batch, form: ExtendForm, refusal: Refused | None = None, status: int = 200
+) -> HttpResponse:
+    """Show the form, and what the wish costs once there is one; after a ``refusal`` with what was typed."""
     context: dict[str, Any] = {
         "project": batch.project,
         "section": "batches",
@@ -62,7 +67,10 @@ def batch_extend(request: HttpRequest, batch: Batch) -> HttpResponse:
     }
     if form.is_bound and form.is_valid() and any(form.wish):
         context |= _confirming(batch, *form.wish)
-    return render(request, "hits/extend.html", context)
+        context["once"] = launch_key(request.POST) or uuid.uuid4().hex
+    if refusal is not None:
+        context |= refusal_context(request.POST, refusal)
+    return render(request, "hits/extend.html", context, status=status)
 
 
 def _form(data: Mapping[str, Any]) -> ExtendForm:
@@ -71,33 +79,23 @@ def _form(data: Mapping[str, Any]) -> ExtendForm:
 
 def _confirming(batch: Batch, opinions: int, days: int) -> dict[str, Any]:
     cost = services.estimate_extension(batch, opinions)
-    funds = balance()
     units = batch.units.count()
     words = (
         f"Rewards, {units} unit{'s' if units != 1 else ''} × {opinions} worker{'s' if opinions != 1 else ''}"
     )
-    return {
-        "wished": True,
-        "opinions": opinions,
-        "days": days,
-        "cost": cost_table(
-            cost, rewards=words, reward_cents=batch.reward_cents, bonus_cents=batch.bonus_cents
-        ),
-        "most_cents": cost.most_cents,
-        "confirmation": confirmation_of(
-            project=batch.project, environment=current(), most_cents=cost.most_cents
-        ),
-        "balance": funds,
-        "short": max(0, cost.held_cents - funds.available_cents) if funds else 0,
-        "once": uuid.uuid4().hex,
-    }
+    return cost_context(
+        project=batch.project,
+        batch=batch,
+        cost=cost_table(cost, rewards=words, reward_cents=batch.reward_cents, bonus_cents=batch.bonus_cents),
+        held_cents=cost.held_cents,
+        most_cents=cost.most_cents,
+    ) | {"wished": True, "opinions": opinions, "days": days, "most_cents": cost.most_cents}
 
 
 def _extend(request: HttpRequest, batch: Batch) -> HttpResponse:
     form = _form(request.POST)
-    if not form.is_valid():
-        messages.error(request, "Nothing was extended: use whole numbers of workers and of days.")
-        return redirect("batch-extend", batch.pk)
+    if not form.is_valid() or not any(form.wish):
+        return _page(request, batch, form, status=400)
     opinions, days = form.wish
     forget_balance()
     funds = balance() if opinions else None
@@ -112,8 +110,8 @@ def _extend(request: HttpRequest, batch: Batch) -> HttpResponse:
             available_cents=funds.available_cents if funds else None,
         )
     except Refused as error:
-        messages.error(request, f"Nothing was extended: {error}.")
-        return redirect("batch-extend", batch.pk)
+        batch.refresh_from_db()
+        return _page(request, batch, form, error, status=400)
     messages.success(request, "The batch is being extended.")
     return redirect("batch-detail", batch.pk)
 

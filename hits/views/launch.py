@@ -22,7 +22,7 @@ from hits.services import launch
 from hits.services.errors import Refused
 from hits.views.access import project_page
 from hits.views.balance import forget_balance
-from hits.views.costs import cost_context, with_funds
+from hits.views.costs import cost_context, refusal_context, with_funds
 from hits.views.who import person
 
 
@@ -53,7 +53,8 @@ def batch_new(request: HttpRequest, project: Project) -> HttpResponse:
                 launched = _launch(request, project, kind, form, images)
                 if isinstance(launched, HttpResponse):
                     return launched
-                context["refused"], status = launched, 400
+                context |= refusal_context(request.POST, launched)
+                status = 400
             if request.POST.get("step") != "change":
                 key = launch_key(request.POST) or uuid.uuid4().hex
                 context |= _estimate(project, kind, form) | {"launch_key": key}
@@ -83,6 +84,7 @@ def _estimate(project: Project, kind: HitKind, form: LaunchForm) -> dict[str, An
         cost=cost_table(found, rewards=rewards, reward_cents=reward, bonus_cents=bonus),
         held_cents=found.held_cents,
         most_cents=found.most_cents,
+        own_cap_cents=terms.budget_cap_cents,
     ) | {
         "estimate": found,
         "terms": terms,
@@ -103,7 +105,7 @@ def _estimate(project: Project, kind: HitKind, form: LaunchForm) -> dict[str, An
 
 def _launch(
     request: HttpRequest, project: Project, kind: HitKind, form: LaunchForm, images: list[Image]
-) -> HttpResponse | str:
+) -> HttpResponse | Refused:
     """Launch and go to the batch, or return why not."""
     chosen = [image.pk for image in images[: form.units]]
     units = [launch.PlannedUnit(f"image-{pk}", {"image": pk}) for pk in chosen]
@@ -118,7 +120,7 @@ def _launch(
             once=launch_key(request.POST),
         )
     except Refused as error:
-        return str(error)
+        return error
     forget_balance()
     tasks = len(units) * len(parts(batch.opinions))
     said = "its only task is" if tasks == 1 else f"its {tasks} tasks are"

@@ -27,7 +27,7 @@ from hits.services import launch, templates
 from hits.services.errors import Refused
 from hits.views.access import project_page
 from hits.views.balance import forget_balance
-from hits.views.costs import cost_context, with_funds
+from hits.views.costs import cost_context, refusal_context, with_funds
 from hits.views.template_frame import framed_document
 from hits.views.who import person
 
@@ -66,7 +66,7 @@ def template_detail(request: HttpRequest, project: Project, template_id: int) ->
         return redirect("batch-detail", known.pk)
     context: dict[str, Any] = {"project": project, "section": "batches", "template": template}
     rows_form = RowsForm(request.POST or None, request.FILES or None)
-    table, text = _rows(request, rows_form)
+    table, text = _rows(request, rows_form, template)
     context |= {"rows_form": rows_form, "table": table, "rows": text}
     if table is None:
         context["report"] = check_template(template.html)
@@ -100,13 +100,13 @@ def _template(project: Project, pk: int) -> TaskTemplate:
     return found
 
 
-def _rows(request: HttpRequest, form: RowsForm) -> tuple[Table | None, str]:
+def _rows(request: HttpRequest, form: RowsForm, template: TaskTemplate) -> tuple[Table | None, str]:
     """Return the rows that came along, and their text for the next step; what is wrong is put at its field."""
     if request.method != "POST" or not form.is_valid():
         return None, ""
     raw = text_of(form.cleaned_data, "rows_file", "rows")
     try:
-        table = parse_rows(raw)
+        table = parse_rows(raw, variables=template.variables)
     except RowsError as error:
         message = str(error)
         form.add_error("rows", f"{message[:1].upper()}{message[1:]}.")
@@ -134,7 +134,8 @@ def _with_rows(
         )
         if isinstance(launched, HttpResponse):
             return launched
-        context["refused"], status = launched, 400
+        context |= refusal_context(request.POST, launched)
+        status = 400
     if valid and step != "change":
         context |= _estimate(project, form, len(table.rows))
         context["launch_key"] = launch_key(request.POST) or uuid.uuid4().hex
@@ -153,6 +154,7 @@ def _estimate(project: Project, form: TemplateLaunchForm, rows: int) -> dict[str
         cost=cost_table(found, rewards=f"Rewards, {counted}", reward_cents=reward, bonus_cents=0),
         held_cents=found.held_cents,
         most_cents=found.most_cents,
+        own_cap_cents=terms.budget_cap_cents,
     ) | {
         "estimate": found,
         "terms": terms,
@@ -167,7 +169,7 @@ def _estimate(project: Project, form: TemplateLaunchForm, rows: int) -> dict[str
 
 def _launch(
     request: HttpRequest, project: Project, plan: templates.Plan, form: TemplateLaunchForm
-) -> HttpResponse | str:
+) -> HttpResponse | Refused:
     """Launch and go to the batch, or return why not."""
     try:
         batch, _ = templates.launch_template(
@@ -179,7 +181,7 @@ def _launch(
             once=launch_key(request.POST),
         )
     except Refused as error:
-        return str(error)
+        return error
     forget_balance()
     tasks = len(plan.table.rows) * len(parts(batch.opinions))
     said = "its only task is" if tasks == 1 else f"its {tasks} tasks are"

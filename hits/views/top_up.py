@@ -16,14 +16,13 @@ from hits.domain.text import row_number
 from hits.forms import launch_key, typed_cost
 from hits.models import Batch, Job
 from hits.mturk.boto import marketplace
-from hits.mturk.environments import current
 from hits.selectors import top_ups
 from hits.selectors.top_ups import Proposal
 from hits.services import top_up as services
-from hits.services.budget import confirmation_of
 from hits.services.errors import Refused
 from hits.views.access import batch_page
-from hits.views.balance import balance, forget_balance
+from hits.views.balance import forget_balance
+from hits.views.costs import cost_context, refusal_context
 from hits.views.who import person
 
 SHOWN = 200  # submissions in the list; the sums are of all
@@ -35,8 +34,12 @@ def batch_top_up(request: HttpRequest, batch: Batch) -> HttpResponse:
     """Show the proposal; a press with its sum tops up."""
     if request.method == "POST":
         return _top_up(request, batch)
+    return _page(request, batch)
+
+
+def _page(request: HttpRequest, batch: Batch, refusal: Refused | None = None) -> HttpResponse:
+    """Show the proposal, and what it costs; after a ``refusal`` with what was typed."""
     proposal = top_ups.proposal_for(batch)
-    funds = balance()
     context: dict[str, Any] = {
         "project": batch.project,
         "section": "batches",
@@ -45,21 +48,24 @@ def batch_top_up(request: HttpRequest, batch: Batch) -> HttpResponse:
         "listed": sorted(proposal.gaps, key=lambda gap: -gap.cents)[:SHOWN],
         "target": proposal.target_cents_per_hour,
         "histogram": pay_histogram(proposal.rates, target=proposal.target_cents_per_hour),
-        "cost": _cost(batch, proposal),
-        "confirmation": confirmation_of(
-            project=batch.project, environment=current(), most_cents=proposal.total_cents
-        ),
-        "balance": funds,
-        "short": max(0, proposal.total_cents - funds.available_cents) if funds else 0,
-        "once": uuid.uuid4().hex,
+        "once": launch_key(request.POST) or uuid.uuid4().hex,
         "history": list(top_ups.history(batch)),
         "why_refused": top_ups.why_refused(batch),
         "running": list(Job.objects.filter(exclusive_key=f"top-up:{batch.pk}", state__in=OPEN_JOB_STATES)),
     }
-    return render(request, "hits/top_up.html", context)
+    context |= cost_context(
+        project=batch.project,
+        batch=batch,
+        cost=_cost(proposal),
+        held_cents=proposal.total_cents,
+        most_cents=proposal.total_cents,
+    )
+    if refusal is not None:
+        context |= refusal_context(request.POST, refusal)
+    return render(request, "hits/top_up.html", context, status=400 if refusal else 200)
 
 
-def _cost(batch: Batch, proposal: Proposal) -> CostTable:
+def _cost(proposal: Proposal) -> CostTable:
     lines = [CostLine("Top-ups", proposal.cents, proposal.submissions)]
     lines.append(CostLine("Fees on them", proposal.fee_cents))
     lines.append(CostLine("In all", proposal.total_cents, is_total=True))
@@ -67,6 +73,7 @@ def _cost(batch: Batch, proposal: Proposal) -> CostTable:
 
 
 def _top_up(request: HttpRequest, batch: Batch) -> HttpResponse:
+    forget_balance()
     try:
         top_up, _ = services.top_up_batch(
             batch=batch,
@@ -77,8 +84,7 @@ def _top_up(request: HttpRequest, batch: Batch) -> HttpResponse:
             confirmed_cents=typed_cost(request.POST),
         )
     except Refused as error:
-        messages.error(request, f"Nothing was topped up: {error}.")
-        return redirect("batch-top-up", batch.pk)
+        return _page(request, batch, error)
     forget_balance()
     messages.success(
         request, f"{top_up.submissions} submissions get {format_dollars(top_up.cents)}, one by one."

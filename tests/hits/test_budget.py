@@ -13,7 +13,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from hits.domain.states import BatchState, HitState, JobState, UnitScope
-from hits.models import AuditEvent, Batch, Hit, Image, Job, Project
+from hits.models import AuditEvent, Batch, Extension, Hit, Image, Job, Project
 from hits.mturk.boto import marketplace
 from hits.selectors.budget import committed_cents
 from hits.services import batches, budget, publish
@@ -199,6 +199,9 @@ def test_above_the_threshold_the_exact_sum_is_typed(
         launched(project, [make_image(1)], terms=Terms(100, 0, confirmed_cents=typed))
     assert launched(project, [make_image(1)], terms=Terms(100, 0, confirmed_cents=100))
     capped(project, confirm_above_cents=100)
+    if typed is not None:
+        with pytest.raises(Refused, match=r"was confirmed and the most that this can cost is \$1\.00"):
+            launched(project, [make_image(1)], terms=Terms(100, 0, confirmed_cents=typed))
     assert launched(project, [make_image(1)], terms=Terms(100, 0))
 
 
@@ -215,12 +218,63 @@ def test_the_form_asks_for_it_and_keeps_what_was_chosen(
     assert 'name="typed_cost"' in words
     assert "Each photo comes as 2 tasks, for 9 + 3 workers" in words
     assert "$20.00" in words
-    missed = desk.post(url, form | {"step": "launch", "typed_cost": "11.99"})
-    assert missed.status_code == 400
-    assert "type the most that this can cost, 12.00" in squeezed(missed)
+    for typed, why in (
+        ("", "Nothing was typed"),
+        ("11.99", "$11.99 is another sum"),
+        ("twelve", "“twelve” is no sum"),
+    ):
+        missed = desk.post(url, form | {"step": "launch", "typed_cost": typed})
+        assert missed.status_code == 400
+        told = squeezed(missed)
+        assert f"{why}" in told
+        assert "type the most that this can cost, 12.00." in told
+        assert (f'value="{typed}" aria-invalid="true"' if typed else 'aria-invalid="true"') in told
+        assert "--confirm-cents" not in told, "that is for the command line"
     assert desk.post(url, form | {"step": "launch", "typed_cost": "$12.00"}).status_code == 302
     batch = Batch.objects.get()
     assert (batch.opinions, batch.unit_scope, batch.budget_cap_cents) == (12, "project", 2_000)
+
+
+def test_the_page_shows_a_cap_that_would_refuse_before_the_press(
+    desk: Client, project: Project, make_image: MakeImage
+) -> None:
+    """A new batch's own cap, and then the project's when the batch is to be extended."""
+    market.fund()
+    batch = published(project, [make_image(1)], terms=ONE_DOLLAR)
+    make_image(2)
+    url = reverse("batch-new", args=[project.slug])
+    page = squeezed(desk.post(url, FORM | {"budget_cap": "0.99", "step": "estimate"}))
+    assert "Over the budget: this can cost $1.00, and the cap is $0.99" in page
+    assert 'value="launch"' not in page
+    assert 'value="launch"' in squeezed(desk.post(url, FORM | {"budget_cap": "1.00", "step": "estimate"}))
+
+    capped(project, budget_cap_cents=299)
+    url = reverse("batch-extend", args=[batch.pk])
+    assert "Extend for $1.00 at most" in squeezed(desk.get(url, {"opinions": "1"}))
+    page = squeezed(desk.get(url, {"opinions": "2"}))
+    assert "Over the budget: the project" in page
+    assert "Extend for" not in page
+    refused = desk.post(url, {"opinions": "2", "days": "3", "launch_key": "wish"})
+    assert refused.status_code == 400
+    assert "Nothing was extended: budget: the project" in squeezed(refused)
+    assert 'name="days" value="3"' in squeezed(refused), "what was wished for stays"
+    assert not Extension.objects.exists()
+
+
+def test_an_extensions_typed_sum_is_told_at_its_field(
+    desk: Client, project: Project, make_image: MakeImage
+) -> None:
+    market.fund()
+    batch = published(project, [make_image(1)], terms=ONE_DOLLAR)
+    capped(project, confirm_above_cents=99)
+    url = reverse("batch-extend", args=[batch.pk])
+    wish = {"opinions": "1", "days": "", "launch_key": "wish"}
+    refused = desk.post(url, wish | {"typed_cost": "0.99"})
+    assert refused.status_code == 400
+    assert "$0.99 is another sum; type the most that this can cost, 1.00." in squeezed(refused)
+    assert 'value="0.99" aria-invalid="true"' in squeezed(refused)
+    assert desk.post(url, wish | {"typed_cost": "1.00"}).status_code == 302
+    assert Extension.objects.get().more_opinions == 1
 
 
 def test_the_command_line_asks_too(project: Project, make_image: MakeImage) -> None:

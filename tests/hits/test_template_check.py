@@ -173,6 +173,13 @@ def test_rows_are_read_as_spreadsheets_write_them() -> None:
     assert table.lines == (2, 5)
 
 
+def test_a_page_in_the_place_of_its_rows_is_refused() -> None:
+    for page in ("<!DOCTYPE html>\n<p>Look</p>\n", "\n  <!-- Look, v2, final -->\n<p>,,</p>\n"):
+        with pytest.raises(RowsError, match=r"line [12]: begins with “<”"):
+            parse_rows(page, variables=["city"])
+    assert parse_rows("<5 years,city\n1,Porto\n", variables=["city"]).columns == ("<5 years", "city")
+
+
 @pytest.mark.parametrize(
     ("data", "said"),
     [

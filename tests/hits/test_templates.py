@@ -213,6 +213,12 @@ class TestCommands:
             call_command("check_template", str(page), str(rows), "--json")
         assert ended.value.returncode == 1
         assert '"no-column"' in capsys.readouterr().out
+        rows.write_text("city,more\nPorto,x\n")
+        call_command("check_template", str(page), str(rows))
+        assert "CSV: advice: the CSV’s column more" in capsys.readouterr().out
+        with pytest.raises(CommandError, match=r"old\.html: line 1: begins with “<”") as ended:
+            call_command("check_template", str(page), str(page))
+        assert ended.value.returncode == 2
 
     def test_launch_template_publishes_before_it_returns(
         self, project: Project, tmp_path: Any, capsys: Any

@@ -26,7 +26,8 @@ from hits.mturk.boto import BotoMarketplace, marketplace
 from hits.mturk.port import Balance, Failure, MarketplaceError
 from hits.payments import ledger
 from hits.payments.summary import batch_money
-from hits.selectors import pay, top_ups
+from hits.selectors import pay, review, top_ups
+from hits.selectors.budget import committed_cents
 from hits.services import jobs, outbox, top_up
 from hits.services.errors import Conflict, Refused
 from hits.services.launch import Terms
@@ -118,6 +119,24 @@ def test_the_worker_sees_it_as_a_line_of_its_own(batch: Batch, client: Client) -
     words = client.get(reverse("marketplace:earnings")).content.decode()
     assert len(re.findall(r"Top-up to \$15\.00 for an hour of active time\.", words)) == 1
     assert "Further observations" in words, "the earlier bonus has its own"
+    paid = BonusPayment.objects.filter(reason__contains=" Reference ")
+    assert paid.exists()
+    today = timezone.now()
+    page = client.get(reverse("marketplace:statement", args=[today.year, today.month])).content.decode()
+    table = client.get(reverse("marketplace:statement-csv", args=[today.year, today.month]))
+    for text in (words, page, b"".join(table.streaming_content).decode()):
+        assert "Top-up to $15.00 for an hour of active time." in text
+        assert "Reference" not in text, "the key by which our side finds the payment"
+
+
+def test_the_batch_page_counts_paid_top_ups_as_the_chart_does(batch: Batch) -> None:
+    before = {row.assignment.pk: row.rate_cents for row in review.latest(batch)}
+    row, _ = decide(batch)
+    assert {row.assignment.pk: row.rate_cents for row in review.latest(batch)} == before, "not paid yet"
+    pay_all(row)
+    after = [row.rate_cents for row in review.latest(batch)]
+    assert sorted(after) == sorted(work.rate_cents for work in pay.work_of(batch))
+    assert sorted(after) != sorted(before.values())
 
 
 def test_a_second_press_tops_up_nothing_twice(batch: Batch) -> None:
@@ -246,7 +265,10 @@ def test_the_page_names_who_and_how_much_and_takes_the_typed_sum(
     for row in Assignment.objects.filter(hit__unit__batch=batch):
         assert row.worker.worker_id not in page
     form = {"launch_key": reply.context["once"], "seen": "156"}
-    client.post(url, form | {"typed_cost": "1.55"})
+    missed = client.post(url, form | {"typed_cost": "1.55"})
+    assert missed.status_code == 400
+    assert "$1.55 is another sum; type the most that this can cost, 1.56." in missed.content.decode()
+    assert 'value="1.55"' in missed.content.decode()
     assert not TopUp.objects.exists()
     assert client.post(url, form | {"typed_cost": "1.56"}).headers["Location"] == url
     client.post(url, form | {"typed_cost": "1.56"})
@@ -255,6 +277,19 @@ def test_the_page_names_who_and_how_much_and_takes_the_typed_sum(
     page = " ".join(client.get(url).content.decode().split())
     assert "Every approved submission reaches the target" in page
     assert '2 <span class="muted">of 2</span>' in page
+
+
+def test_the_page_shows_a_cap_that_would_refuse(batch: Batch, client: Client, researcher: User) -> None:
+    client.force_login(researcher)
+    url = reverse("batch-top-up", args=[batch.pk])
+    Batch.objects.update(budget_cap_cents=committed_cents(project=batch.project, batch=batch) + 155)
+    page = client.get(url).content.decode()
+    assert "Over the budget: the batch" in page
+    assert "Top up 2 submissions" not in page
+    refused = client.post(url, {"launch_key": "wish", "seen": "156"})
+    assert refused.status_code == 400
+    assert "Nothing was topped up: budget: the batch" in refused.content.decode()
+    assert not TopUp.objects.exists()
 
 
 def test_fees_of_a_top_up_are_the_batchs_own(project: Project, make_image: MakeImage, settings: Any) -> None:
@@ -324,6 +359,9 @@ def test_the_command(batch: Batch) -> None:
         "fee_cents": 0,
         "dry_run": True,
     }
+    with pytest.raises(CommandError, match=r"\$41\.30 was confirmed .* is \$1\.56;") as refused:
+        run("--confirm-cents", "4130")  # under the threshold, but not what was meant
+    assert refused.value.returncode == 2
     assert not TopUp.objects.exists()
     Project.objects.update(confirm_above_cents=100)
     with pytest.raises(CommandError) as refused:

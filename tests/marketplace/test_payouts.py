@@ -98,6 +98,23 @@ def test_a_payout_is_confirmed_recorded_once_and_read_by_the_worker(
     assert unbalanced_requesters() == []
 
 
+def test_all_that_is_wrong_with_a_payout_is_told_at_once(near: Any, worker: Worker, desk: Client) -> None:
+    pay(near, worker)
+    url = f"/marketplace/payouts/workers/{worker.pk}"
+    typed = {"amount": "1.11", "paid_on": "1999-12-31", "means": "", "reference": "TX 17", "step": "look"}
+    slip = desk.post(url, typed)
+    assert slip.status_code == 400
+    assert {name: errors[0] for name, errors in slip.context["form"].errors.items()} == {
+        "amount": "1.10 is owed; pay that or less.",
+        "paid_on": "1999-12-31 is too long ago; write it as 2026-11-30.",
+        "means": "This field is required.",
+    }
+    page = desk.post(url, typed | {"amount": "abc", "means": "cash"}).content.decode()
+    assert "&#x27;abc&#x27; is no sum; use whole cents, such as 12.50." in page
+    assert 'value="abc"' in page
+    assert not Payout.objects.exists()
+
+
 @pytest.mark.parametrize(
     ("change", "field"),
     [

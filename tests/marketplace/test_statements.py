@@ -10,7 +10,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
-from hits.marketplace.models import EntryKind, LedgerEntry, Requester, Worker
+from hits.marketplace.models import Clock, EntryKind, LedgerEntry, Requester, Worker
 from hits.marketplace.selectors import statements
 from hits.marketplace.selectors.statements import Span
 from hits.marketplace.services import accounts, payouts
@@ -54,7 +54,11 @@ def test_each_month_begins_with_what_the_last_one_left(worker: Worker, browser: 
     assert [(row["amount"], row["owed"]) for row in rows] == [("0.20", "1.20"), ("-0.05", "1.15")]
     assert {row["for"] for row in rows} == {"'=1+1"}, "a spreadsheet must not run what somebody typed"
     assert client.get("/work/earnings/2026/13").status_code == 404
-    assert client.get("/work/earnings/2026/12").status_code == 200
+    today = Clock.now().date()
+    following = (today.replace(day=28) + timedelta(days=4)).replace(day=1)
+    assert client.get(f"/work/earnings/{today:%Y}/{today.month}").status_code == 200
+    for ending in ("", ".csv"):
+        assert client.get(f"/work/earnings/{following:%Y}/{following.month}{ending}").status_code == 404
 
 
 def test_a_worker_reads_their_own_statement_only(workers: list[Worker], browser: Browser) -> None:

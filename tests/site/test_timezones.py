@@ -18,7 +18,18 @@ EXTREMES = ["Pacific/Kiritimati", "America/Los_Angeles"]
 def test_tests_of_time_pass_in_extreme_time_zones(zone: str) -> None:
     environment = {key: value for key, value in os.environ.items() if not key.startswith("DEERSTALKER_TEST")}
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-m", "clock and not long", "-p", "no:cacheprovider", "-n", "2"],
+        [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-q",
+            "-m",
+            "clock and not long",
+            "-p",
+            "no:cacheprovider",
+            "-n",
+            "2",
+        ],
         cwd=children.ROOT,
         env=environment | {"TZ": zone},
         capture_output=True,

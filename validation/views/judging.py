@@ -23,7 +23,7 @@ from hits.services import launch
 from hits.services.errors import Refused
 from hits.services.launch import MAX_OPINIONS, Terms
 from hits.views.access import project_page
-from hits.views.costs import cost_context, with_funds
+from hits.views.costs import cost_context, refusal_context, with_funds
 from validation.domain.scales import WORDS, Dimension
 from validation.domain.votes import RatingSummary
 from validation.selectors import judging as selectors
@@ -133,7 +133,10 @@ def judging(request: HttpRequest, project: Project) -> HttpResponse:
         if not form.is_valid():
             status = 400
         elif request.POST.get("step") == "launch":
-            return _launch(request, project, form, waiting)
+            launched = _launch(request, project, form, waiting)
+            if isinstance(launched, HttpResponse):
+                return launched
+            confirm, status = form.estimate(project) | refusal_context(request.POST, launched), 400
         elif request.POST.get("step") != "change":
             confirm = form.estimate(project)
     tallies = selectors.review_tallies(project=project)
@@ -157,7 +160,8 @@ def judging(request: HttpRequest, project: Project) -> HttpResponse:
 
 def _launch(
     request: HttpRequest, project: Project, form: JudgingForm, waiting: list[Observation]
-) -> HttpResponse:
+) -> HttpResponse | Refused:
+    """Launch and go to the page, or return why not."""
     chosen = waiting[: form.cleaned_data["units"]]
     try:
         batch, _ = launch_review(
@@ -169,8 +173,7 @@ def _launch(
             once=launch_key(request.POST),
         )
     except Refused as error:
-        messages.error(request, f"Not launched: {error}.")
-        return redirect("judging", project.slug)
+        return error
     messages.success(request, f"{batch.name} is launched; its {len(chosen)} tasks are being published.")
     return redirect("judging", project.slug)
 

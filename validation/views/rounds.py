@@ -28,7 +28,7 @@ from hits.services import launch
 from hits.services.errors import Refused
 from hits.views.access import project_page
 from hits.views.balance import forget_balance
-from hits.views.costs import cost_context, with_funds
+from hits.views.costs import cost_context, refusal_context, with_funds
 from hits.views.who import person
 from validation.domain.scores import score_chart
 from validation.models import QualificationRound
@@ -148,15 +148,15 @@ def _new(
     if request.method == "POST" and images and step != "change":
         if not form.is_valid():
             status = 400
-        elif step == "launch":
-            try:
-                there = start()
-            except Refused as error:
-                messages.error(request, f"Not launched: {error}.")
-            else:
-                forget_balance()
-                return redirect(there)
         else:
+            try:
+                if step == "launch":
+                    there = start()
+                    forget_balance()
+                    return redirect(there)
+            except Refused as error:
+                context |= refusal_context(request.POST, error)
+                status = 400
             where = listed(form.cleaned_data["countries"])
             context |= _estimate(project, form, *plan()) | {"carried": _carried(request.POST), "where": where}
     context |= {

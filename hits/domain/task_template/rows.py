@@ -2,7 +2,7 @@
 
 import csv
 import io
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 MAX_ROWS = 10_000
@@ -28,16 +28,26 @@ class Table:
         return dict(zip(self.columns, self.rows[index], strict=True))
 
 
-def parse_rows(data: bytes | str, *, most_rows: int = MAX_ROWS, most_columns: int = MAX_COLUMNS) -> Table:
+def parse_rows(
+    data: bytes | str,
+    *,
+    variables: Collection[str] = (),
+    most_rows: int = MAX_ROWS,
+    most_columns: int = MAX_COLUMNS,
+) -> Table:
     """Read a CSV as spreadsheets write it: UTF-8, with a byte order mark or without, commas, quoted cells.
 
+    ``variables`` are those of the page that it goes with.
+
     Raises:
-        RowsError: not UTF-8, not CSV, a bad heading, a row with too few or too many cells, too many rows, none.
+        RowsError: not UTF-8, not CSV, a web page, a bad heading, a row with too few or too many cells, too many
+            rows, none.
     """
     lines = _lines(_text(data))
     first = next(lines, None)
     if first is None:
         raise RowsError("the CSV is empty: write a line of column names and a line for each task")
+    _refuse_page(*first, variables)
     columns = _columns(*first, most_columns)
     rows: list[tuple[str, ...]] = []
     places: list[int] = []
@@ -77,6 +87,15 @@ def _lines(text: str) -> Iterator[tuple[int, list[str]]]:
             begins = reader.line_num + 1
     except csv.Error as error:
         raise RowsError(f"line {begins}: {error}; look for a quotation mark too many or too few") from None
+
+
+def _refuse_page(line: int, cells: list[str], variables: Collection[str]) -> None:
+    """Refuse what reads as a CSV of one odd column: the page itself, given in the place of its rows."""
+    if cells[0].lstrip().startswith("<") and not any(cell.strip() in variables for cell in cells):
+        raise RowsError(
+            f"line {line}: begins with “<”, so this looks like a web page and not like a CSV; "
+            "give the file with the line of column names"
+        )
 
 
 def _columns(line: int, cells: list[str], most: int) -> tuple[str, ...]:

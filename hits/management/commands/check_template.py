@@ -28,8 +28,9 @@ class Command(DeerstalkerCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Print the findings."""
-        table = table_in(options["csv"]) if options["csv"] else None
-        report = check_template(page_in(options["file"]), table, allowed=options["host"])
+        html = page_in(options["file"])
+        table = table_in(options["csv"], html) if options["csv"] else None
+        report = check_template(html, table, allowed=options["host"])
         if options["json"]:
             result = {
                 "to_mend": report.to_mend,
@@ -42,6 +43,7 @@ class Command(DeerstalkerCommand):
             emit_json(self, result)
         else:
             for row in report.findings:
-                self.stdout.write(f"line {row.line}: {row.severity.value}: {row.what}. {row.mend}.")
+                where = f"line {row.line}" if row.line else "CSV"
+                self.stdout.write(f"{where}: {row.severity.value}: {row.what}. {row.mend}.")
         if report.to_mend:
             raise CommandError(f"{report.to_mend} to mend", returncode=1)

@@ -55,7 +55,8 @@ class Command(DeerstalkerCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         """Keep the page, launch and publish."""
         project = project_called(options["project"])
-        html, table = page_in(options["file"]), table_in(options["csv"])
+        html = page_in(options["file"])
+        table = table_in(options["csv"], html)
         terms = Terms(
             reward_cents=options["reward_cents"],
             opinions=options["assignments"],

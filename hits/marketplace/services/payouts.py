@@ -58,19 +58,39 @@ def today() -> date:
 
 def check(transfer: Transfer) -> Transfer:
     """Return the transfer with its words tidied, or raise FieldRefused for what cannot be right by itself."""
-    if not 1 <= transfer.cents <= MAX_CENTS:
-        raise FieldRefused("amount", f"Use 0.01 to {format_dollars(MAX_CENTS).removeprefix('$')}.")
-    if transfer.paid_on > today():
-        raise FieldRefused("date", f"{transfer.paid_on} is in the future; record a payout once it was made.")
-    if transfer.paid_on < EARLIEST:
-        raise FieldRefused("date", f"{transfer.paid_on} is too long ago; write it as 2026-11-30.")
     return Transfer(
         worker=transfer.worker,
-        cents=transfer.cents,
-        paid_on=transfer.paid_on,
-        means=_words("means", transfer.means, MAX_MEANS),
-        reference=_words("reference", transfer.reference, MAX_REFERENCE),
+        cents=checked_cents(transfer.cents),
+        paid_on=checked_day(transfer.paid_on),
+        means=tidy_means(transfer.means),
+        reference=tidy_reference(transfer.reference),
     )
+
+
+def checked_cents(cents: int) -> int:
+    """Return the cents of a payout, or raise FieldRefused for what cannot be one."""
+    if not 1 <= cents <= MAX_CENTS:
+        raise FieldRefused("amount", f"Use 0.01 to {format_dollars(MAX_CENTS).removeprefix('$')}.")
+    return cents
+
+
+def checked_day(paid_on: date) -> date:
+    """Return the day of a payout, or raise FieldRefused for one to come or long ago."""
+    if paid_on > today():
+        raise FieldRefused("date", f"{paid_on} is in the future; record a payout once it was made.")
+    if paid_on < EARLIEST:
+        raise FieldRefused("date", f"{paid_on} is too long ago; write it as 2026-11-30.")
+    return paid_on
+
+
+def tidy_means(typed: str) -> str:
+    """Return how it was paid with single spaces, or raise FieldRefused."""
+    return _words("means", typed, MAX_MEANS)
+
+
+def tidy_reference(typed: str) -> str:
+    """Return what the payment is called with single spaces, or raise FieldRefused."""
+    return _words("reference", typed, MAX_REFERENCE)
 
 
 def recorded(*, once: str) -> bool:

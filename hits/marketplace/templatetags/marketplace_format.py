@@ -8,6 +8,8 @@ from django import template
 from django.utils.formats import number_format
 from django.utils.translation import gettext
 
+from hits.marketplace import wording
+
 register = template.Library()
 MINUTE, HOUR, DAY = 60, 3600, 86_400
 EXACT_BELOW = 2 * MINUTE
@@ -41,6 +43,12 @@ def negated(cents: int | None) -> int:
 def less(cents: int, amount: int) -> int:
     """``cents`` less ``amount``."""
     return cents - amount
+
+
+@register.filter
+def without_reference(reason: str) -> str:
+    """A bonus's reason without the requester's key at its end."""
+    return wording.without_reference(reason)
 
 
 def _amount(cents: int, *, grouped: bool = False) -> str:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import date
 from typing import Any
 
 from django import forms
@@ -12,6 +15,14 @@ from hits.marketplace.services import payout_file, payouts
 from hits.marketplace.services.payouts import FieldRefused, Transfer
 
 _PLACES = {"date": "paid_on"}  # what a service calls a field, where the form calls it something else
+
+
+@contextmanager
+def _told_at_its_field() -> Iterator[None]:
+    try:
+        yield
+    except FieldRefused as problem:
+        raise forms.ValidationError(str(problem)) from None
 
 
 class _Fields(forms.Form):
@@ -53,32 +64,42 @@ class PayoutForm(_Fields):
         self.worker = worker
         self.owed_cents = owed_cents
 
-    def clean(self) -> dict[str, Any]:
-        """Check everything that can be checked before it is recorded."""
-        data = super().clean() or {}
-        if not self.errors:
-            try:
-                transfer = payouts.check(
-                    Transfer(
-                        worker=self.worker,
-                        cents=payout_file.amount_of(data["amount"]),
-                        paid_on=data["paid_on"],
-                        means=data["means"],
-                        reference=data["reference"],
-                    )
-                )
-                if transfer.cents > self.owed_cents:
-                    raise FieldRefused("amount", f"{format_usd(self.owed_cents)} is owed; pay that or less.")
-                data["transfer"] = transfer
-            except FieldRefused as problem:
-                self.refuse(problem)
-        return data
+    # Each field by itself, so that all that is wrong is told at once.
+
+    def clean_amount(self) -> int:
+        """Return the cents; more than is owed cannot be paid."""
+        with _told_at_its_field():
+            cents = payouts.checked_cents(payout_file.amount_of(self.cleaned_data["amount"]))
+        if cents > self.owed_cents:
+            raise forms.ValidationError(f"{format_usd(self.owed_cents)} is owed; pay that or less.")
+        return cents
+
+    def clean_paid_on(self) -> date:
+        """Return the day."""
+        with _told_at_its_field():
+            return payouts.checked_day(self.cleaned_data["paid_on"])
+
+    def clean_means(self) -> str:
+        """Return how it was paid, tidied."""
+        with _told_at_its_field():
+            return payouts.tidy_means(self.cleaned_data["means"])
+
+    def clean_reference(self) -> str:
+        """Return what the payment is called, tidied."""
+        with _told_at_its_field():
+            return payouts.tidy_reference(self.cleaned_data["reference"])
 
     @property
     def transfer(self) -> Transfer:
         """What was typed; the form has to be valid."""
-        found: Transfer = self.cleaned_data["transfer"]
-        return found
+        data = self.cleaned_data
+        return Transfer(
+            worker=self.worker,
+            cents=data["amount"],
+            paid_on=data["paid_on"],
+            means=data["means"],
+            reference=data["reference"],
+        )
 
 
 class CorrectionForm(_Fields):
@@ -109,10 +130,8 @@ class CorrectionForm(_Fields):
     def clean_amount(self) -> str:
         """Read the sum."""
         typed: str = self.cleaned_data["amount"]
-        try:
+        with _told_at_its_field():
             self.cents = payout_file.amount_of(typed)
-        except FieldRefused as problem:
-            raise forms.ValidationError(str(problem)) from None
         return typed
 
     @property

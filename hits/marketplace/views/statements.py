@@ -18,6 +18,7 @@ from hits.marketplace.models import Clock, LedgerEntry, Requester, Worker
 from hits.marketplace.selectors import statements
 from hits.marketplace.selectors.statements import Span
 from hits.marketplace.services import lifecycle
+from hits.marketplace.wording import without_reference
 
 from .access import platform_admin_required, worker_required
 from .csv_download import csv_response
@@ -81,7 +82,7 @@ def _worker_rows(lines: Iterator[statements.WorkerLine]) -> Iterator[tuple[str, 
 def what_for(entry: LedgerEntry) -> str:
     """Return what a line is for: the bonus's reason, the task's title, or the note."""
     if entry.bonus is not None:
-        return entry.bonus.reason
+        return without_reference(entry.bonus.reason)
     return entry.hit.hit_type.title if entry.hit is not None else entry.note
 
 
@@ -137,9 +138,12 @@ def _requester_rows(lines: Iterator[statements.RequesterLine]) -> Iterator[tuple
 
 def _first_day(year: int, month: int) -> date:
     try:
-        return date(year, month, 1)
+        first = date(year, month, 1)
     except ValueError:
         raise Http404("There is no such month.") from None
+    if first > Clock.now().date():
+        raise Http404("That month has not begun.")
+    return first
 
 
 def _span(request: HttpRequest) -> tuple[Span, str]:
