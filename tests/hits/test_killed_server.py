@@ -79,7 +79,8 @@ def test_nothing_is_lost_when_the_server_is_killed_under_load(
     project: Project, make_image: Callable[..., Image]
 ) -> None:
     market.fund(10_000_000)
-    batch = published(project, [make_image(n) for n in range(PHOTOS)], terms=Terms(opinions=PEOPLE))
+    terms = Terms(opinions=PEOPLE, confirmed_cents=PEOPLE * PHOTOS * (110 + 2 * 15))
+    batch = published(project, [make_image(n) for n in range(PHOTOS)], terms=terms)
     port = children.free_port()
     tasks = _accepted(batch, f"http://localhost:{port}")
     assert len(tasks) == PEOPLE * PHOTOS
