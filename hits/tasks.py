@@ -24,8 +24,13 @@ from hits.services import (
     top_up,
 )
 from hits.services.errors import Conflict, Refused
+from hits.services.jobs import Progress
 
 logger = logging.getLogger(__name__)
+
+
+def _batch_of(progress: Progress) -> Batch:
+    return Batch.objects.select_related("project").get(pk=progress.job.args["batch"])
 
 
 @shared_task(name="hits.publish_batch")
@@ -33,7 +38,7 @@ def publish_batch(job_id: int) -> None:
     """Publish a batch's HITs."""
     with jobs.claimed(job_id) as progress:
         if progress is not None:
-            batch = Batch.objects.get(pk=progress.job.args["batch"])
+            batch = _batch_of(progress)
             try:
                 publish.publish_batch(batch=batch, marketplace=marketplace(), progress=progress)
             except Conflict as busy:  # a command line was faster: it publishes, and there is nothing to mend
@@ -45,7 +50,7 @@ def sync_batch(job_id: int) -> None:
     """Copy one batch's assignments now, because somebody asked for it."""
     with jobs.claimed(job_id) as progress:
         if progress is not None:
-            batch = Batch.objects.select_related("project").get(pk=progress.job.args["batch"])
+            batch = _batch_of(progress)
             found = collect.sync_batch(batch=batch, marketplace=marketplace())
             batches.finish_closing(batch=batch, marketplace=marketplace())
             jobs.set_result(job=progress.job, new=found.new, unmatched=found.unmatched)
@@ -58,7 +63,7 @@ def approve_waiting(job_id: int) -> None:
         if progress is not None:
             args = progress.job.args
             done = batches.approve_waiting(
-                batch=Batch.objects.select_related("project").get(pk=args["batch"]),
+                batch=_batch_of(progress),
                 last=args["last"],
                 by=get_user_model().objects.filter(pk=args["by_id"]).first(),
                 marketplace=marketplace(),
@@ -72,7 +77,7 @@ def close_batch(job_id: int) -> None:
     """Stop offering a batch."""
     with jobs.claimed(job_id) as progress:
         if progress is not None:
-            batch = Batch.objects.select_related("project").get(pk=progress.job.args["batch"])
+            batch = _batch_of(progress)
             expired = batches.expire_hits(batch=batch, marketplace=marketplace(), progress=progress)
             jobs.set_result(job=progress.job, expired=expired)
 
@@ -110,7 +115,7 @@ def reconcile_batch(job_id: int) -> None:
     """Compare one batch with the marketplace now, because somebody asked for it."""
     with jobs.claimed(job_id) as progress:
         if progress is not None:
-            batch = Batch.objects.select_related("project").get(pk=progress.job.args["batch"])
+            batch = _batch_of(progress)
             found = reconcile.reconcile_batch(batch=batch, marketplace=marketplace(), progress=progress)
             result = reconcile.summary(found)
             jobs.set_result(job=progress.job, **result | {"findings": len(result["findings"])})
@@ -155,7 +160,7 @@ def extend_batch(job_id: int) -> None:
     """Carry out a batch's extension."""
     with jobs.claimed(job_id) as progress:
         if progress is not None:
-            batch = Batch.objects.select_related("project").get(pk=progress.job.args["batch"])
+            batch = _batch_of(progress)
             done = extend.carry_out(batch=batch, marketplace=marketplace(), progress=progress)
             jobs.set_result(job=progress.job, calls_done=done)
 
@@ -165,7 +170,7 @@ def settle_results(job_id: int) -> None:
     """Carry the decisions of an uploaded results file to the marketplace."""
     with jobs.claimed(job_id) as progress:
         if progress is not None:
-            batch = Batch.objects.get(pk=progress.job.args["batch"])
+            batch = _batch_of(progress)
             settled = outbox.settle_outstanding(
                 marketplace=marketplace(),
                 batch=batch,

@@ -117,3 +117,5 @@ class JobState(StrEnum):
 
 
 OPEN_JOB_STATES = (JobState.QUEUED, JobState.RUNNING)
+OPEN_CALL_STATES = (CallState.PLANNED, CallState.INTENT)
+UNPUBLISHED_HIT_STATES = (HitState.PLANNED, HitState.INTENT)

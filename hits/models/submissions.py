@@ -103,6 +103,21 @@ class Assignment(models.Model):
         ]
         indexes = [models.Index(fields=["status", "match"], name="assignment_review_queue")]
 
+    @property
+    def latest_decision(self) -> "Decision | None":
+        """The decision that stands: an override comes after the rejection that it overrides. Reads all of them."""
+        return max(self.decisions.all(), key=lambda decision: decision.pk, default=None)
+
+    @property
+    def was_overtaken(self) -> bool:
+        """Whether the marketplace approved it, by its clock or a script, before our rejection got there."""
+        latest = self.latest_decision
+        return (
+            self.status == AssignmentStatus.APPROVED
+            and latest is not None
+            and latest.verdict == Verdict.REJECT
+        )
+
 
 class Decision(AppendOnly):
     """A person's verdict on an assignment, with what the worker is told."""

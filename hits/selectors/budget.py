@@ -4,7 +4,7 @@ from typing import Any
 
 from django.db.models import F, Q, QuerySet, Sum
 
-from hits.domain.states import BatchState, CallState
+from hits.domain.states import OPEN_CALL_STATES, BatchState, CallState
 from hits.models import Batch, Extension, OutgoingCall, Project
 
 _SPENDING = Q(ledger__entry__in=["reward", "bonus", "fee"])
@@ -26,7 +26,7 @@ def committed_cents(*, project: Project, batch: Batch | None = None) -> int:
     )
     # A refused top-up is not tried again: what is still owed is proposed anew.
     topped_up = bonuses.filter(batch__in=still_open, top_up__isnull=False).exclude(state=CallState.REFUSED)
-    on_its_way = bonuses.filter(batch__in=closed, state__in=[CallState.PLANNED, CallState.INTENT])
+    on_its_way = bonuses.filter(batch__in=closed, state__in=OPEN_CALL_STATES)
     return (
         _sum(still_open, "estimate_cents")
         + _sum(Extension.objects.filter(batch__in=still_open), "estimate_cents")

@@ -148,7 +148,7 @@ def _hit_cells(batch: Batch, listing: Listing, row: Assignment) -> list[str]:
 def _assignment_cells(row: Assignment) -> list[str]:
     approved = row.status == AssignmentStatus.APPROVED
     rejected = row.status == AssignmentStatus.REJECTED
-    last = next(iter(reversed(row.decisions.all())), None)
+    last = row.latest_decision
     by_clock = row.auto_approves_at if approved and last is None else None
     return [
         row.assignment_id,

@@ -12,7 +12,7 @@ from hits.domain.evidence import Row, answer_rows, unit_boxes
 from hits.domain.facts import ImageFacts
 from hits.domain.observation import ObservationPair
 from hits.domain.pay import cents_per_hour
-from hits.domain.states import AssignmentStatus, CallState, Match, Verdict
+from hits.domain.states import AssignmentStatus, CallState, Match
 from hits.models import Assignment, Batch, Decision, Project
 from hits.selectors.console import waiting_assignments
 from hits.selectors.hints import HintCount, count_of
@@ -69,8 +69,8 @@ class Looked:
 
     @property
     def taken_up(self) -> Decision | None:
-        """The latest decision, when there is one: an override comes after the rejection that it overrides."""
-        return max(self.assignment.decisions.all(), key=lambda decision: decision.pk, default=None)
+        """The decision that stands, when there is one."""
+        return self.assignment.latest_decision
 
     @property
     def overridden(self) -> Decision | None:
@@ -83,9 +83,7 @@ class Looked:
     @property
     def overtaken(self) -> bool:
         """Whether the marketplace approved it, by its clock or a script, before our rejection got there."""
-        decision = self.taken_up
-        approved = self.assignment.status == AssignmentStatus.APPROVED
-        return approved and decision is not None and decision.verdict == Verdict.REJECT
+        return self.assignment.was_overtaken
 
     @property
     def hints(self) -> HintCount:
@@ -162,14 +160,10 @@ def _look(row: Assignment, top_up_cents: int) -> Looked:
 
 def state_of(row: Assignment) -> str:
     """Return the word for where an assignment stands; its decisions and calls have to be at hand."""
-    decision = max(row.decisions.all(), key=lambda decision: decision.pk, default=None)
+    if row.was_overtaken:
+        return "paid"
+    decision = row.latest_decision
     calls = list(decision.calls.all()) if decision else []
-    if (
-        decision is not None
-        and decision.verdict == Verdict.REJECT
-        and row.status == AssignmentStatus.APPROVED
-    ):
-        return "paid"  # the marketplace's clock was faster than our rejection
     if any(call.state == CallState.REFUSED for call in calls):
         return "refused"
     if any(call.state != CallState.DONE for call in calls):

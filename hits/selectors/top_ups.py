@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from django.db.models import Count, Q, QuerySet, Sum
 
 from hits.domain.pay import HOUR, Spread, cents_per_hour, gap_cents, spread
-from hits.domain.states import AssignmentStatus, CallState
+from hits.domain.states import OPEN_CALL_STATES, AssignmentStatus, CallState
 from hits.models import Batch, TopUp, Worker
 from hits.selectors.pay import bonuses_of, counted
 
 # A refused call is over: what it was to pay is offered again. Every other one is paid, or on its way.
-_GIVEN = (CallState.PLANNED, CallState.INTENT, CallState.DONE)
+_GIVEN = (*OPEN_CALL_STATES, CallState.DONE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +143,7 @@ def proposal_for(batch: Batch, target_cents_per_hour: int | None = None) -> Prop
 
 def history(batch: Batch) -> "QuerySet[TopUp]":
     """Return a batch's top-ups, newest first, each with ``paid``, ``paid_cents``, ``waiting`` and ``refused``."""
-    waiting = Q(calls__state__in=[CallState.PLANNED, CallState.INTENT])
+    waiting = Q(calls__state__in=OPEN_CALL_STATES)
     return (
         TopUp.objects.filter(batch=batch)
         .select_related("decided_by")

@@ -1,5 +1,6 @@
 """Steer a batch that stands: publish the rest, look at the marketplace, approve what waits, close it."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from django.contrib.auth.models import AbstractBaseUser
@@ -7,7 +8,15 @@ from django.db import transaction
 from django.utils import timezone
 
 from hits.domain.crashpoints import crash_point
-from hits.domain.states import AssignmentStatus, BatchState, CallState, HitState, Verdict
+from hits.domain.states import (
+    OPEN_CALL_STATES,
+    UNPUBLISHED_HIT_STATES,
+    AssignmentStatus,
+    BatchState,
+    CallState,
+    HitState,
+    Verdict,
+)
 from hits.models import Assignment, Batch, Decision, Hit, Job, OutgoingCall
 from hits.mturk.port import Failure, Marketplace, MarketplaceError
 from hits.selectors.console import being_published, progress_of
@@ -22,7 +31,6 @@ from hits.services.publish import cancel_unpublished
 SYNC_TASK = "hits.sync_batch"
 APPROVE_TASK = "hits.approve_waiting"
 CLOSE_TASK = "hits.close_batch"
-_UNPUBLISHED = [HitState.PLANNED, HitState.INTENT]
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +189,7 @@ def expire_hits(*, batch: Batch, marketplace: Marketplace, progress: Progress | 
     """
     refuse_other_marketplace(batch, marketplace)
     cancel_unpublished(batch=batch, marketplace=marketplace)
-    _plan_expiries(batch, unless=outbox.PENDING)
+    _plan_expiries(batch, unless=OPEN_CALL_STATES)
     crash_point("expire.after_plan")
     calls = OutgoingCall.objects.filter(operation=OutgoingCall.Operation.EXPIRE)
     found = outbox.settle_outstanding(marketplace=marketplace, batch=batch, calls=calls, progress=progress)
@@ -196,7 +204,7 @@ def expire_hits(*, batch: Batch, marketplace: Marketplace, progress: Progress | 
 
 
 @transaction.atomic
-def _plan_expiries(batch: Batch, *, unless: list[CallState]) -> None:
+def _plan_expiries(batch: Batch, *, unless: Collection[CallState]) -> None:
     """Write a call for every HIT that is still offered and has none in a state of ``unless``; it is made later."""
     Batch.objects.select_for_update().get(pk=batch.pk)  # of two closers at once, one plans
     known = OutgoingCall.objects.filter(
@@ -228,14 +236,14 @@ def finish_closing(*, batch: Batch, marketplace: Marketplace) -> bool:
         return False
     hits = Hit.objects.filter(unit__batch=batch)
     # A publisher may have been making one while the batch was stopped.
-    if hits.filter(state__in=_UNPUBLISHED).exists():
+    if hits.filter(state__in=UNPUBLISHED_HIT_STATES).exists():
         cancel_unpublished(batch=batch, marketplace=marketplace)
-    _plan_expiries(batch, unless=[*outbox.PENDING, CallState.REFUSED])
+    _plan_expiries(batch, unless=[*OPEN_CALL_STATES, CallState.REFUSED])
     ended = hits.filter(state=HitState.LIVE, expires_at__lte=timezone.now())
     for hit in ended.select_related("unit__batch__project"):
         _dispose(hit, marketplace)
     # What still stands there may be in somebody's hand although our page was never opened: it has to be looked at on.
-    standing = hits.filter(state__in=[HitState.LIVE, *_UNPUBLISHED]).exists()
+    standing = hits.filter(state__in=[HitState.LIVE, *UNPUBLISHED_HIT_STATES]).exists()
     undecided = Assignment.objects.filter(hit__unit__batch=batch, status=AssignmentStatus.SUBMITTED).exists()
     if standing or undecided or progress_of([batch])[batch.pk].out:
         return False

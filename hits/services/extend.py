@@ -17,11 +17,12 @@ from hits import registry
 from hits.domain.costs import Estimate
 from hits.domain.crashpoints import crash_point
 from hits.domain.opinions import MOST_PER_HIT, parts
-from hits.domain.states import BatchState, CallState, HitState, JobState
+from hits.domain.states import UNPUBLISHED_HIT_STATES, BatchState, CallState, HitState, JobState
 from hits.models import Batch, Extension, Hit, Job, OutgoingCall, Project, Unit
 from hits.mturk.environments import current
 from hits.mturk.port import Marketplace
 from hits.services import audit, budget, jobs, outbox
+from hits.services.environment import refuse_other_environment
 from hits.services.errors import Conflict, Refused
 from hits.services.jobs import Cancelled, Progress
 from hits.services.launch import MAX_OPINIONS, planned_hit
@@ -201,11 +202,7 @@ def growth(hits: Sequence[Hit], more: int, *, many_from: int = MOST_PER_HIT + 1)
 
 
 def _check_wish(batch: Batch, more_opinions: int, more_seconds: int) -> None:
-    if current().name != batch.environment:
-        raise Refused(
-            f"{batch.name} was launched on the marketplace {batch.environment}, and MTURK_ENDPOINT now means "
-            f"{current().name}: set it back to go on with this batch"
-        )
+    refuse_other_environment(batch, current())
     if more_opinions < 0 or more_seconds < 0 or not (more_opinions or more_seconds):
         raise Refused("extension: ask for more opinions, for more days, or for both")
     if more_seconds and not LEAST_SECONDS <= more_seconds <= MOST_SECONDS:
@@ -216,7 +213,7 @@ def _check_state(batch: Batch, more_opinions: int, more_seconds: int) -> None:
     if batch.state != BatchState.LIVE:
         raise Conflict(f"{batch.name} is {batch.state}: only a live batch can be extended")
     rows = Hit.objects.filter(unit__batch=batch)
-    if rows.filter(state__in=[HitState.PLANNED, HitState.INTENT]).exists():
+    if rows.filter(state__in=UNPUBLISHED_HIT_STATES).exists():
         raise Conflict(f"{batch.name} is not published to its end yet: resume publishing first")
     if not_carried_out(batch):
         raise Conflict("An earlier extension is not carried out yet: wait for it, or try it again first")

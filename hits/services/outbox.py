@@ -22,7 +22,7 @@ from django.utils import timezone
 
 from hits.domain.crashpoints import crash_point
 from hits.domain.hashing import request_token
-from hits.domain.states import CallState
+from hits.domain.states import OPEN_CALL_STATES, CallState
 from hits.models import Assignment, Batch, Decision, Extension, Hit, OutgoingCall, TopUp
 from hits.mturk.port import Marketplace, MarketplaceError
 from hits.services import outbox_calls
@@ -33,7 +33,6 @@ from hits.services.jobs import Progress
 logger = logging.getLogger(__name__)
 
 LEASE = timedelta(minutes=5)  # longer than a call lasts with all its repetitions
-PENDING = [CallState.PLANNED, CallState.INTENT]
 _ROWS = ("batch", "decision", "hit", "assignment__worker", "assignment__hit__unit__batch")
 
 
@@ -155,7 +154,7 @@ def outstanding(
 ) -> "QuerySet[OutgoingCall]":
     """Return the calls that are neither done nor refused, oldest first."""
     rows = (OutgoingCall.objects.all() if calls is None else calls).filter(
-        state__in=PENDING, batch__environment=environment
+        state__in=OPEN_CALL_STATES, batch__environment=environment
     )
     return (rows if batch is None else rows.filter(batch=batch)).order_by("pk")
 
@@ -183,7 +182,7 @@ def waits_for_another(call: OutgoingCall) -> bool:
     if call.operation == operations.BONUS:
         return earlier.filter(operation=operations.APPROVE).exclude(state=CallState.DONE).exists()
     if call.operation == operations.APPROVE:
-        return earlier.filter(operation=operations.REJECT, state__in=PENDING).exists()
+        return earlier.filter(operation=operations.REJECT, state__in=OPEN_CALL_STATES).exists()
     return False
 
 
@@ -197,7 +196,7 @@ def _take(call: OutgoingCall) -> tuple[OutgoingCall | None, bool]:
     owner = f"{socket.gethostname()[:20]}:{os.getpid()}:{uuid.uuid4().hex}"[:64]
     free = Q(lease_until=None) | Q(lease_until__lte=now)
     with transaction.atomic():
-        taken = OutgoingCall.objects.filter(free, pk=call.pk, state__in=PENDING).update(
+        taken = OutgoingCall.objects.filter(free, pk=call.pk, state__in=OPEN_CALL_STATES).update(
             state=CallState.INTENT,
             attempt_at=Coalesce("attempt_at", Value(now)),  # a token lives from the first attempt on
             lease_owner=owner,

@@ -14,7 +14,7 @@ from django.utils import timezone
 from hits.domain.crashpoints import crash_point
 from hits.domain.external_question import build_external_question
 from hits.domain.qualifications import Requirement
-from hits.domain.states import BatchState, HitState
+from hits.domain.states import UNPUBLISHED_HIT_STATES, BatchState, HitState
 from hits.models import Batch, Hit
 from hits.mturk.port import Failure, HitTypeSpec, Marketplace, MarketplaceError, RemoteHit
 from hits.selectors.eligibility import requirement
@@ -39,7 +39,6 @@ LOOK_AGAIN_SECONDS = (
 )  # a new HIT may take half a minute to appear in the list
 _FUNDS = " (add funds on the page Marketplace accounts, or with manage.py deposit)"
 _PUBLISHABLE = [BatchState.LAUNCHING, BatchState.LIVE]
-_WAITING = [HitState.PLANNED, HitState.INTENT]
 
 
 def publish_batch(
@@ -58,7 +57,7 @@ def publish_batch(
         raise Refused(f"{batch.name} is {batch.state}: it cannot be published")
     refuse_other_marketplace(batch, marketplace)
     published = 0
-    if Hit.objects.filter(unit__batch=batch, state__in=_WAITING).exists():
+    if Hit.objects.filter(unit__batch=batch, state__in=UNPUBLISHED_HIT_STATES).exists():
         with publishing(batch) as publisher:
             work = _Publication(publisher, marketplace, pace or pace_for(marketplace.environment), progress)
             published = work.run()
@@ -84,7 +83,7 @@ class _Publication:
         """Publish what waits; return how many HITs went live."""
         rows = Hit.objects.filter(unit__batch=self.batch)
         total = rows.count()
-        waiting = rows.filter(state__in=_WAITING)
+        waiting = rows.filter(state__in=UNPUBLISHED_HIT_STATES)
         before = total - waiting.count()
         budget.check_batch(batch=self.batch, marketplace=self.marketplace)
         hit_type_id = _hit_type(self.batch, self.marketplace)
@@ -106,7 +105,7 @@ class _Publication:
         with transaction.atomic():
             # The token lives from the first attempt on, so that is the time to keep.
             intended = Hit.objects.filter(
-                pk=hit.pk, state__in=_WAITING, unit__batch__state__in=_PUBLISHABLE
+                pk=hit.pk, state__in=UNPUBLISHED_HIT_STATES, unit__batch__state__in=_PUBLISHABLE
             ).update(state=HitState.INTENT, attempt_at=Coalesce("attempt_at", timezone.now()))
         if not intended:
             return  # another process published it, or somebody closed the batch, a moment ago
@@ -171,7 +170,7 @@ def cancel_unpublished(*, batch: Batch, marketplace: Marketplace) -> int:
     first, and goes live, so that it is expired like the others. While a process publishes, or may have died a moment
     ago, its tries are left for a later look.
     """
-    over = [HitState.PLANNED] if is_held(batch) else _WAITING
+    over = [HitState.PLANNED] if is_held(batch) else UNPUBLISHED_HIT_STATES
     if HitState.INTENT in over:
         adopting.adopt(batch, Hit.objects.filter(unit__batch=batch, state=HitState.INTENT), marketplace)
     return Hit.objects.filter(

@@ -19,7 +19,7 @@ from django.utils import timezone
 from hits.domain.crashpoints import crash_point
 from hits.domain.notices import notice_of
 from hits.domain.pool import DESCRIPTIONS, Pool, qualification_name
-from hits.domain.states import CallState, WorkerAction
+from hits.domain.states import OPEN_CALL_STATES, CallState, WorkerAction
 from hits.models import Job, Project, Qualification, Worker, WorkerCall, WorkerDecision
 from hits.mturk.port import Failure, Marketplace, MarketplaceError
 from hits.services import audit, jobs
@@ -33,7 +33,6 @@ MAX_REASON = 1000
 ONE_CALL = timedelta(minutes=5)  # longer than a call lasts with all its repetitions: older ones are dead
 OVERTAKEN = "a later decision came first"
 NOT_TOLD = "not told"
-_PENDING = [CallState.PLANNED, CallState.INTENT]
 
 
 def pool_qualification(*, project: Project, environment: str, pool: Pool) -> Qualification:
@@ -191,7 +190,7 @@ def settle_outstanding(
 ) -> int:
     """Settle what waits, oldest first (``ids``: only these decisions); return how many are settled."""
     waiting = WorkerDecision.objects.filter(
-        call__state__in=_PENDING, worker__environment=marketplace.environment.name
+        call__state__in=OPEN_CALL_STATES, worker__environment=marketplace.environment.name
     ).select_related("worker", "qualification", "project")
     if ids is not None:
         waiting = waiting.filter(pk__in=ids)

@@ -15,7 +15,7 @@ from django.db import transaction
 from django.db.models import Count, Q, Sum
 from django.utils import timezone
 
-from hits.domain.states import AssignmentStatus, HitState, Match
+from hits.domain.states import UNPUBLISHED_HIT_STATES, AssignmentStatus, HitState, Match
 from hits.models import Assignment, Batch, Hit, Job, Reconciliation, TopUp
 from hits.mturk.port import Failure, Marketplace, MarketplaceError, RemoteAssignment, RemoteHit
 from hits.payments import ledger
@@ -203,7 +203,7 @@ def _unknown(batch: Batch, there: Iterable[RemoteHit]) -> list[Finding]:
         return []
     rows = Hit.objects.filter(unit__batch=batch)
     known = set(rows.exclude(hit_id=None).values_list("hit_id", flat=True))
-    unfinished = rows.filter(hit_id=None, state__in=[HitState.PLANNED, HitState.INTENT])
+    unfinished = rows.filter(hit_id=None, state__in=UNPUBLISHED_HIT_STATES)
     waiting = dict(unfinished.values_list("annotation", "pk"))
     units = {str(public_id) for public_id in batch.units.values_list("public_id", flat=True)}
     found = []

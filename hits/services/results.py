@@ -120,7 +120,7 @@ def _stands(row: Assignment, decided: Decided) -> bool:
     Raises:
         Conflict: another one stands.
     """
-    last = max(row.decisions.all(), key=lambda decision: decision.pk, default=None)
+    last = row.latest_decision
     verdict = last.verdict if last else None
     if row.status == _STANDS[decided.verdict]:
         return True

@@ -18,8 +18,8 @@ from hits.mturk import environments
 from hits.services import notifications
 from tests.marketplace.conftest import near, near_market, requester  # noqa: F401
 from tests.marketplace.support import Market
-from tests.marketplace.test_concurrency import together
 from tests.marketplace.test_notifications import hit_type, specification
+from tests.support.threads import together
 
 pytestmark = pytest.mark.django_db(transaction=True)
 DEEP = "[" * 900 + "]" * 900

@@ -22,7 +22,7 @@ from hits.marketplace.selectors.accounts import unbalanced_requesters
 from hits.marketplace.services import accounts, attempts
 from tests.marketplace.conftest import near, near_market, requester, worker, workers  # noqa: F401
 from tests.marketplace.support import Market, accept, hit_params, later, secret_of
-from tests.marketplace.test_concurrency import together
+from tests.support.threads import together
 
 pytestmark = pytest.mark.django_db(transaction=True)
 QUICK_SECONDS = 2.0  # each of these took from five seconds to for ever

@@ -7,15 +7,12 @@ What was acknowledged stands; what was not is whole or not there at all, and goe
 import json
 import os
 import signal
-import subprocess
-import sys
 import threading
 import urllib.error
 import urllib.parse
 import urllib.request
 import uuid
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -85,14 +82,14 @@ def test_nothing_is_lost_when_the_server_is_killed_under_load(
     tasks = _accepted(batch, f"http://localhost:{port}")
     assert len(tasks) == PEOPLE * PHOTOS
 
-    with _server(port) as server:
+    with children.server_process(port, workers=2) as server:
         _all_at_once(tasks, kill=lambda: os.killpg(server.pid, signal.SIGKILL))
         assert server.wait(timeout=20) == -signal.SIGKILL
     acknowledged = [task for task in tasks if task.is_handed_over]
     assert ENOUGH_TO_KILL <= len(acknowledged) < len(tasks), "the kill did not come in the middle"
     _check_whole(tasks)
 
-    with _server(port):
+    with children.server_process(port, workers=2):
         for task in tasks:  # one after the other: a worker who presses again
             task.send()
     _check_whole(tasks)
@@ -172,27 +169,6 @@ def _all_at_once(tasks: list[Task], *, kill: Callable[[], None]) -> None:
     kill()
     for thread in threads:
         thread.join(timeout=60)
-
-
-@contextmanager
-def _server(port: int) -> Iterator["subprocess.Popen[bytes]"]:
-    """Run the web server as ``manage.py serve`` does, in a process group of its own."""
-    base = f"http://localhost:{port}"
-    environment = children.child_environment(
-        PORT=str(port), PUBLIC_URL=base, HIT_ORIGIN=f"http://127.0.0.1:{port}"
-    )
-    command = [
-        sys.executable, "-m", "gunicorn", "annotation_site.wsgi:application", "--bind", f"127.0.0.1:{port}",
-        "--workers", "2", "--worker-class", "gthread", "--threads", "8", "--log-level", "critical",
-    ]  # fmt: skip
-    process = subprocess.Popen(command, env=environment, cwd=children.ROOT, start_new_session=True)
-    try:
-        children._wait(base)
-        yield process
-    finally:
-        if process.poll() is None:
-            process.terminate()
-        process.wait(timeout=20)
 
 
 def _post(url: str, data: bytes, headers: dict[str, str]) -> bytes:

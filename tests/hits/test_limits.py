@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 from django.conf import settings
-from django.db import connection
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
@@ -31,6 +30,7 @@ from hits.tasks import sync_live_batches
 from tests.support import market
 from tests.support.answers import observations
 from tests.support.loop import collected, page_key, published, store
+from tests.support.threads import together
 
 pytestmark = pytest.mark.django_db(transaction=True)
 MakeImage = Callable[..., Image]
@@ -65,27 +65,6 @@ def _over(attempt: Attempt, by: timedelta) -> None:
     """Move an opening back to where its time was over ``by`` ago."""
     duration = timedelta(seconds=attempt.hit.unit.batch.duration_seconds)
     Attempt.objects.filter(pk=attempt.pk).update(opened_at=timezone.now() - duration - by)
-
-
-def _together(*acts: Callable[[], Any]) -> list[Any]:
-    gate = threading.Barrier(len(acts))
-    results: list[Any] = [None] * len(acts)
-
-    def run(place: int) -> None:
-        try:
-            gate.wait(10)
-            results[place] = acts[place]()
-        except Exception as error:
-            results[place] = error
-        finally:
-            connection.close()
-
-    threads = [threading.Thread(target=run, args=(place,)) for place in range(len(acts))]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(60)
-    return results
 
 
 @pytest.mark.rule(
@@ -201,7 +180,7 @@ def _one_of_two_begins(hits: tuple[Hit, ...], monkeypatch: pytest.MonkeyPatch) -
     Worker.objects.create(environment="local", worker_id=worker.worker_id)
     keys = [_key(market.accept(hit, worker)) for hit in hits]
     _meet_after_the_look(monkeypatch)
-    results = _together(*[lambda key=key: submit.open_attempt(key) for key in keys])
+    results = together([lambda key=key: submit.open_attempt(key) for key in keys])
     assert sorted(type(result).__name__ for result in results) == ["Attempt", "NotEligible"]
     assert Attempt.objects.count() == 1
 
@@ -306,7 +285,7 @@ def test_a_second_click_a_second_tab_and_a_reload_are_one_submission(
     key, once = _key(task), uuid.uuid4()
     submit.agree(key=key, version=1, country="US")
     sent = {"key": key, "client_uuid": once, "answer": observations(), "active_seconds": 30.0}
-    results = _together(*[lambda: submit.store_submission(**sent)] * 3)
+    results = together([lambda: submit.store_submission(**sent)] * 3)
     assert len({stored.pk for stored, _ in results}) == 1
     assert sorted(new for _, new in results) == [False, False, True]
     for _ in range(2):

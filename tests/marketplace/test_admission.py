@@ -14,8 +14,8 @@ from hits.marketplace.errors import Refused
 from hits.marketplace.models import HIT, Assignment, Attempt, Clock, Worker
 from hits.marketplace.services import accounts, attempts
 from tests.marketplace.support import Market, accept, hand_in, hit_params, later, secret_of, work
-from tests.marketplace.test_concurrency import together
 from tests.marketplace.test_qualifications import APPROVED, LOCALE, make_type
+from tests.support.threads import together
 
 Browser = Callable[[Worker], Client]
 PERCENT = "000000000000000000L0"

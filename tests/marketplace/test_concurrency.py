@@ -1,39 +1,15 @@
 """Threads on a file database: the last slot, the last cent, one decision."""
 
-import threading
-from collections.abc import Callable
 from typing import Any
 
 import pytest
-from django.db import connection
 
 from hits.marketplace.errors import Refused
 from hits.marketplace.models import Assignment, Attempt, LedgerEntry, Worker
 from hits.marketplace.selectors.accounts import unbalanced_requesters
 from hits.marketplace.services import accounts
 from tests.marketplace.support import Market, accept, hit_params, work
-
-
-def together(acts: list[Callable[[], Any]]) -> list[Any]:
-    """Run all at once, each on its own connection; return results or exceptions in order."""
-    gate = threading.Barrier(len(acts))
-    results: list[Any] = [None] * len(acts)
-
-    def run(index: int) -> None:
-        try:
-            gate.wait(10)
-            results[index] = acts[index]()
-        except Exception as error:
-            results[index] = error
-        finally:
-            connection.close()
-
-    threads = [threading.Thread(target=run, args=(index,)) for index in range(len(acts))]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(60)
-    return results
+from tests.support.threads import together
 
 
 @pytest.mark.rule(

@@ -20,7 +20,6 @@ from hits.marketplace.selectors.holdings import shown_holdings
 from hits.marketplace.selectors.requestable import Availability, requestable
 from hits.marketplace.services import accounts, qualification_requests
 from tests.marketplace.support import Market, accept, hit_params, later, work
-from tests.marketplace.test_concurrency import together
 from tests.marketplace.test_conformance import code_of
 from tests.marketplace.test_qualifications import make_type
 from tests.support.question_forms import (
@@ -33,6 +32,7 @@ from tests.support.question_forms import (
     key_xml,
     question,
 )
+from tests.support.threads import together
 
 RIGHT = [FormAnswer("sky", None, ("blue",)), FormAnswer("fruit", None, ("apple", "pear"))]
 WRONG = [FormAnswer("sky", None, ("green",)), FormAnswer("fruit", None, ("apple",))]

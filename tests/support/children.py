@@ -100,19 +100,27 @@ def free_port() -> int:
 @contextmanager
 def server(port: int, **more: str) -> Iterator[str]:
     """Run the real web server on ``port``; yields its address on the public origin."""
+    with server_process(port, **more):
+        yield f"http://localhost:{port}"
+
+
+@contextmanager
+def server_process(port: int, workers: int = 1, **more: str) -> Iterator["subprocess.Popen[bytes]"]:
+    """Run the real web server on ``port``; yields its first process, which leads a group of its own."""
     base = f"http://localhost:{port}"
     own = {"PORT": str(port), "PUBLIC_URL": base, "HIT_ORIGIN": f"http://127.0.0.1:{port}"}
     environment = child_environment(**(own | more))
     command = [
         sys.executable, "-m", "gunicorn", "annotation_site.wsgi:application", "--bind", f"127.0.0.1:{port}",
-        "--worker-class", "gthread", "--threads", "8", "--log-level", "critical",
+        "--workers", str(workers), "--worker-class", "gthread", "--threads", "8", "--log-level", "critical",
     ]  # fmt: skip
-    process = subprocess.Popen(command, env=environment, cwd=ROOT)
+    process = subprocess.Popen(command, env=environment, cwd=ROOT, start_new_session=True)
     try:
         _wait(base)
-        yield base
+        yield process
     finally:
-        process.terminate()
+        if process.poll() is None:
+            process.terminate()
         process.wait(timeout=20)
 
 

@@ -16,7 +16,7 @@ from django.db.models import QuerySet
 
 from hits.domain.crashpoints import crash_point
 from hits.domain.pool import Pool
-from hits.domain.states import CallState, Verdict, WorkerAction
+from hits.domain.states import OPEN_CALL_STATES, Verdict, WorkerAction
 from hits.models import Assignment, Decision, Job, Worker
 from hits.mturk.port import Marketplace
 from hits.services import audit, jobs, qualifications, review
@@ -175,7 +175,7 @@ def _qualify(found: QualificationRound, passed: Sequence[Applicant], by: Abstrac
 def _unpaid(found: QualificationRound) -> "QuerySet[Decision]":
     waiting = Decision.objects.filter(
         assignment__hit__unit__batch=found.batch_id,
-        calls__state__in=[CallState.PLANNED, CallState.INTENT],
+        calls__state__in=OPEN_CALL_STATES,
     ).distinct()
     return waiting.select_related("assignment__hit__unit__batch", "assignment__worker").order_by("pk")
 

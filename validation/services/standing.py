@@ -8,7 +8,7 @@ from django.contrib.auth.models import AbstractBaseUser
 from django.db import transaction
 
 from hits.domain.pool import Pool
-from hits.domain.states import CallState, Role, WorkerAction
+from hits.domain.states import OPEN_CALL_STATES, Role, WorkerAction
 from hits.models import Project, Worker, WorkerDecision
 from hits.mturk.port import Marketplace
 from hits.selectors.roles import may
@@ -80,7 +80,7 @@ def carry_out(*, project: Project, worker: Worker, marketplace: Marketplace) -> 
     Repeatable; the worker process repeats it too.
     """
     waiting = WorkerDecision.objects.filter(
-        project=project, worker=worker, call__state__in=[CallState.PLANNED, CallState.INTENT]
+        project=project, worker=worker, call__state__in=OPEN_CALL_STATES
     ).select_related("worker", "qualification", "project")
     trouble = []
     for decision in waiting.order_by("pk"):

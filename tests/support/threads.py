@@ -1,0 +1,29 @@
+"""Several acts at the same moment, each on a database connection of its own."""
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from django.db import connection
+
+
+def together(acts: list[Callable[[], Any]]) -> list[Any]:
+    """Run all at once, each on its own connection; return results or exceptions in order."""
+    gate = threading.Barrier(len(acts))
+    results: list[Any] = [None] * len(acts)
+
+    def run(index: int) -> None:
+        try:
+            gate.wait(10)
+            results[index] = acts[index]()
+        except Exception as error:
+            results[index] = error
+        finally:
+            connection.close()
+
+    threads = [threading.Thread(target=run, args=(index,)) for index in range(len(acts))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    return results
