@@ -14,7 +14,7 @@ from typing import Any
 from django.conf import settings
 from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY, get_user_model
 from django.core.management import call_command
-from django.db import transaction
+from django.db import connection, transaction
 
 from annotation_site.management.commands.serve import web_command
 from hits.domain.external_question import build_external_question, parse_external_question
@@ -44,6 +44,8 @@ def served(*, workers: int, hits: int) -> Iterator[Site]:
     call_command("collectstatic", interactive=False, verbosity=0)
     hit_type = _offer(hits)
     sessions = [_signed_in(number) for number in range(workers)]
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE")  # a database at work has statistics: PostgreSQL takes them within a minute
     process = subprocess.Popen(web_command(2, 8), env=os.environ | {"LOG_LEVEL": "ERROR"})
     try:
         _wait(settings.PUBLIC_URL)

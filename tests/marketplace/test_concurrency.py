@@ -1,5 +1,6 @@
 """Threads on a file database: the last slot, the last cent, one decision."""
 
+import threading
 from typing import Any
 
 import pytest
@@ -7,7 +8,7 @@ import pytest
 from hits.marketplace.errors import Refused
 from hits.marketplace.models import Assignment, Attempt, LedgerEntry, Worker
 from hits.marketplace.selectors.accounts import unbalanced_requesters
-from hits.marketplace.services import accounts
+from hits.marketplace.services import accounts, attempts
 from tests.marketplace.support import Market, accept, hit_params, work
 from tests.support.threads import together
 
@@ -23,6 +24,45 @@ def test_last_slot_goes_to_one(near: Any, workers: list[Worker]) -> None:
     assert sum(isinstance(result, Assignment) for result in results) == 1
     assert sum(isinstance(result, Refused) for result in results) == 2
     assert Attempt.objects.count() == 1
+
+
+@pytest.mark.rule(
+    "accept-while-slots-last",
+    source="ours",
+    text="Workers who accept at once are not refused while a slot is free, though they all look at the same HIT "
+    "first.",
+)
+def test_nobody_is_refused_while_a_slot_is_free(near: Any, workers: list[Worker]) -> None:
+    hit = near.create_hit(**hit_params(MaxAssignments=2))["HIT"]
+    near.create_hit(**hit_params(MaxAssignments=1))
+    results = together([lambda person=person: accept(person, hit) for person in workers])
+    assert all(isinstance(result, Assignment) for result in results), results
+    assert len({slot.pk for slot in results}) == 3
+
+
+def test_who_waited_for_the_last_slot_gets_it_when_the_other_fails(
+    near: Any, workers: list[Worker], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hit = near.create_hit(**hit_params(MaxAssignments=1))["HIT"]
+    holding = threading.Event()
+    opened = attempts._open_attempt
+
+    def break_down(slot: Assignment, person: Worker, *rest: Any) -> None:
+        if person == workers[0]:
+            holding.set()
+            threading.Event().wait(0.5)  # the other one comes meanwhile
+            raise RuntimeError("the database went away")
+        opened(slot, person, *rest)
+
+    def come_second() -> Assignment:
+        assert holding.wait(10)
+        return accept(workers[1], hit)
+
+    monkeypatch.setattr(attempts, "_open_attempt", break_down)
+    broken, taken = together([lambda: accept(workers[0], hit), come_second])
+    assert isinstance(broken, RuntimeError)
+    assert isinstance(taken, Assignment), taken
+    assert taken.worker == workers[1]
 
 
 @pytest.mark.rule("accept-once", source="ours", text="Pressing Accept several times at once takes one task.")

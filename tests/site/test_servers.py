@@ -28,17 +28,20 @@ MONEY = [
     "tests/hits/test_loop.py",
     "tests/marketplace/test_money.py",
     "tests/marketplace/test_concurrency.py",
+    "tests/attack/test_ledgers.py",
 ]
 PEOPLE = [
     "tests/hits/test_qualifications.py",
     "tests/marketplace/test_admission.py",
     "tests/attack/test_access.py",
+    "tests/attack/test_marketplace_questions.py",
 ]
 FAULTS = [
     "tests/hits/test_jobs.py",
     "tests/hits/test_kills.py",
     "tests/attack/test_money.py",
     "tests/attack/test_outages.py",
+    "tests/attack/test_outbox.py",
 ]
 
 KILLED = ["tests/hits/test_killed_server.py"]

@@ -148,6 +148,7 @@ class Assignment(models.Model):
     class Meta:
         indexes = [
             models.Index(fields=["hit", "state"], name="mkt_slot_of_hit"),  # counts by state
+            models.Index(fields=["hit", "id"], name="mkt_slot_free", condition=Q(state="open")),  # accepting
             models.Index(fields=["hit", "submitted_at", "id"], name="mkt_slot_submitted"),  # ListAssignments
             models.Index(
                 fields=["deadline"], name="mkt_slot_abandon", condition=Q(state="pending")

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from statistics import median
 
-from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Window
+from django.core.cache import cache
+from django.db.models import Count, Exists, F, OuterRef, QuerySet, Window
 from django.db.models.functions import RowNumber
 
 from hits.marketplace.models import HIT, Assignment, HITType, SlotState, Worker
@@ -16,6 +17,7 @@ from hits.marketplace.models import HIT, Assignment, HITType, SlotState, Worker
 from .standing import Closure, closures, standing_of
 
 RECENT = 25
+USUAL_TIME_AGE = 60  # seconds for which a usual time is kept: every work list shows it, and it changes slowly
 ENOUGH_TO_TELL = 3
 HOUR = 3600
 
@@ -48,9 +50,11 @@ class Group:
 def open_hits(worker: Worker, now: datetime) -> QuerySet[HIT]:
     """Return HITs that this worker could accept now: on offer, a slot free, none of the slots theirs."""
     slots = Assignment.objects.filter(hit=OuterRef("pk"))
-    free = Q(state=SlotState.OPEN) | Q(state=SlotState.PENDING, deadline__lte=now)
+    # Two questions, each with an index of its own: asked as one, PostgreSQL reads all slots for every HIT.
+    open_slot = Exists(slots.filter(state=SlotState.OPEN))
+    late_slot = Exists(slots.filter(state=SlotState.PENDING, deadline__lte=now))
     return HIT.objects.filter(
-        Exists(slots.filter(free)),
+        open_slot | late_slot,
         ~Exists(slots.filter(worker=worker)),
         disposed_at=None,
         expires_at__gt=now,
@@ -90,11 +94,30 @@ def preview_hit(worker: Worker, hit_type: HITType, now: datetime) -> HIT | None:
 
 
 def usual_seconds(hit_types: Iterable[HITType]) -> dict[int, int]:
-    """Return by pk the median time from accept to submit of each type's latest 25; none below three."""
+    """Return by pk the median time from accept to submit of each type's latest 25; none below three.
+
+    It is kept for a minute, what is not known yet included.
+    """
+    pks = {_usual_key(kind.pk): kind.pk for kind in hit_types}
+    found = cache.get_many(pks)
+    missing = [pk for key, pk in pks.items() if key not in found]
+    if missing:
+        median_seconds = _usual_seconds_now(missing)
+        fresh = {_usual_key(pk): median_seconds.get(pk) for pk in missing}
+        cache.set_many(fresh, USUAL_TIME_AGE)
+        found |= fresh
+    return {pks[key]: seconds for key, seconds in found.items() if seconds is not None}
+
+
+def _usual_key(hit_type_pk: int) -> str:
+    return f"marketplace:usual-seconds:{hit_type_pk}"
+
+
+def _usual_seconds_now(hit_type_pks: list[int]) -> dict[int, int]:
     newest = Window(RowNumber(), partition_by=F("hit__hit_type"), order_by=F("submitted_at").desc())
     rows = (
         Assignment.objects.filter(
-            hit__hit_type__in=[kind.pk for kind in hit_types],
+            hit__hit_type__in=hit_type_pks,
             submitted_at__isnull=False,
             accepted_at__isnull=False,
         )

@@ -5,9 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.db.models import Count, Q, QuerySet, Sum
+from django.db.models import Count, OuterRef, Q, QuerySet, Subquery, Sum
 
-from hits.marketplace.models import Assignment, Attempt, EntryKind, LedgerEntry, Outcome, SlotState, Worker
+from hits.marketplace.models import (
+    Assignment,
+    Attempt,
+    BonusPayment,
+    EntryKind,
+    LedgerEntry,
+    Outcome,
+    SlotState,
+    Worker,
+)
+
+LONG_TEXTS = ("answer", "hit__question")  # up to 256 and 64 kB a row, which no list shows
 
 
 @dataclass(frozen=True)
@@ -33,6 +44,7 @@ def open_tasks(worker: Worker, now: datetime) -> QuerySet[Assignment]:
     return (
         Assignment.objects.filter(worker=worker, state=SlotState.PENDING, deadline__gt=now)
         .select_related("hit__hit_type")
+        .defer(*LONG_TEXTS)
         .order_by("deadline")
     )
 
@@ -49,10 +61,12 @@ def present_attempt(worker: Worker, assignment_id: str) -> Attempt | None:
 
 def submissions(worker: Worker) -> QuerySet[Assignment]:
     """Return what this worker submitted, newest first, each with its ``bonus_cents``."""
+    paid = BonusPayment.objects.filter(assignment=OuterRef("pk")).order_by().values("assignment")
     return (
         Assignment.objects.filter(worker=worker, submitted_at__isnull=False)
         .select_related("hit__hit_type__requester")
-        .annotate(bonus_cents=Sum("bonuses__amount_cents"))
+        .defer(*LONG_TEXTS)
+        .annotate(bonus_cents=Subquery(paid.values(cents=Sum("amount_cents"))))
         .order_by("-submitted_at", "-pk")
     )
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from django.conf import settings
-from django.db import IntegrityError, transaction
+from django.db import transaction
 from django.db.models import Exists, OuterRef, QuerySet
 
 from hits.domain.answer_xml import AnswerError, FormAnswer, build_answer, build_form_answer
@@ -30,7 +30,6 @@ from hits.marketplace.selectors.standing import closures, standing_of
 from . import events, lifecycle
 from .events import EventType
 
-CANDIDATES = 20
 MAX_ANSWER_BYTES = 262_144
 TOO_LONG = f"The answer is too long: at most {MAX_ANSWER_BYTES // 1024} kB can be submitted."
 OWN_FORM = "This task has a form of its own: submit it from the task's page."
@@ -39,10 +38,6 @@ NOT_PENDING = "There was a problem submitting your results: this task is not you
 
 class CountryNeeded(Refused):
     """The worker has declared no country yet: the page offers the form."""
-
-
-class _Gone(Exception):
-    """The slot cannot be taken any more."""
 
 
 @dataclass(frozen=True)
@@ -73,8 +68,7 @@ def accept_from_group(*, worker: Worker, hit_type: HITType, now: datetime) -> As
         if open_one is not None:
             return open_one
         _check_admitted(present, hit_type, now)
-        free = Assignment.objects.filter(hit__hit_type=hit_type).order_by("hit_id", "pk")
-        return _take_one(worker, free, now)
+        return _take_one(worker, Assignment.objects.filter(hit__hit_type=hit_type), now)
 
 
 def accept_hit(*, worker: Worker, hit: HIT, now: datetime) -> Assignment:
@@ -82,7 +76,7 @@ def accept_hit(*, worker: Worker, hit: HIT, now: datetime) -> Assignment:
     lifecycle.sweep_hits(hit_pks=[hit.pk], now=now)
     with transaction.atomic():
         _check_admitted(_locked(worker), hit.hit_type, now)
-        return _take_one(worker, Assignment.objects.filter(hit=hit).order_by("pk"), now)
+        return _take_one(worker, Assignment.objects.filter(hit=hit), now)
 
 
 @transaction.atomic
@@ -165,47 +159,48 @@ def _attempts() -> QuerySet[Attempt]:
 
 
 def _take_one(worker: Worker, slots: QuerySet[Assignment], now: datetime) -> Assignment:
-    """Claim the first free slot by a conditional UPDATE; try the next one when somebody was faster."""
-    free = slots.filter(state=SlotState.OPEN, hit__expires_at__gt=now, hit__disposed_at=None).exclude(
-        hit__assignments__worker=worker
-    )
-    # What this worker gave back before comes last: they had a reason, and the next one may suit them.
-    seen = Attempt.objects.filter(worker=worker, assignment__hit=OuterRef("hit"))
-    free = free.annotate(seen_before=Exists(seen)).order_by("seen_before", "hit_id", "pk")
-    for _round in range(CANDIDATES):
-        candidates = list(free.select_related("hit__hit_type")[:CANDIDATES])
-        if not candidates:
-            break
-        for slot in candidates:
-            if _claim(slot, worker, now):
-                return slot
+    """Claim the first free slot, of HITs that this worker gave back before only when there is no other.
+
+    They had a reason to give it back, and the next one may suit them.
+    """
+    gave_back = Exists(Attempt.objects.filter(worker=worker, assignment__hit=OuterRef("hit")))
+    for offered in (slots.exclude(gave_back), slots.filter(gave_back)):
+        slot = _free_slot(worker, offered, now)
+        if slot is not None and _claim(slot, worker, now):
+            return slot
     raise Refused("There is no task of this kind left for you right now.")
 
 
+def _free_slot(worker: Worker, slots: QuerySet[Assignment], now: datetime) -> Assignment | None:
+    """Return the first free slot, it and its HIT held until the transaction ends (PostgreSQL).
+
+    Whoever expires the HIT, disposes of it or changes its type holds its row meanwhile, and so does another
+    accept. Such HITs are passed over at first, so that a crowd in one group does not queue for its first HIT;
+    only when nothing else is left is it worth waiting for how they end.
+    """
+    free = (
+        slots.filter(state=SlotState.OPEN, hit__expires_at__gt=now, hit__disposed_at=None)
+        .exclude(hit__assignments__worker=worker)
+        .select_related("hit__hit_type")
+        .order_by("hit_id", "pk")
+    )
+    held = ("self", "hit")
+    return (
+        free.select_for_update(no_key=True, of=held, skip_locked=True).first()
+        or free.select_for_update(no_key=True, of=held).first()
+    )
+
+
 def _claim(slot: Assignment, worker: Worker, now: datetime) -> bool:
-    try:
-        with transaction.atomic():  # undone, locks included, where nothing is taken
-            _take(slot, worker, now)
-    except (IntegrityError, _Gone):
-        return False  # somebody was faster, or this worker took another slot of the HIT a moment ago
-    slot.refresh_from_db()
+    deadline = now + timedelta(seconds=slot.hit.hit_type.assignment_seconds)
+    taken = {"state": SlotState.PENDING, "worker": worker, "accepted_at": now, "deadline": deadline}
+    if not Assignment.objects.filter(pk=slot.pk, state=SlotState.OPEN).update(**taken):
+        return False
+    for name, value in taken.items():
+        setattr(slot, name, value)
+    _open_attempt(slot, worker, now, deadline)
     events.tell(EventType.ASSIGNMENT_ACCEPTED, hit=slot.hit, at=now, assignment=slot)
     return True
-
-
-def _take(slot: Assignment, worker: Worker, now: datetime) -> None:
-    hit = slot.hit
-    # Whoever expires the HIT, disposes of it or changes its type holds this row meanwhile (PostgreSQL).
-    row = HIT.objects.select_for_update(no_key=True).filter(pk=hit.pk, hit_type=hit.hit_type_id)
-    if row.filter(disposed_at=None, expires_at__gt=now).first() is None:
-        raise _Gone
-    deadline = now + timedelta(seconds=hit.hit_type.assignment_seconds)
-    claimed = Assignment.objects.filter(pk=slot.pk, state=SlotState.OPEN).update(
-        state=SlotState.PENDING, worker=worker, accepted_at=now, deadline=deadline
-    )
-    if not claimed:
-        raise _Gone
-    _open_attempt(slot, worker, now, deadline)
 
 
 def _open_attempt(slot: Assignment, worker: Worker, now: datetime, deadline: datetime) -> None:
