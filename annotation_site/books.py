@@ -4,18 +4,23 @@ Here, since no app below knows both ledgers.
 """
 
 from collections import defaultdict
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 
+from django.db import transaction
 from django.db.models import F, Q, Sum
 
-from hits.marketplace.models import EntryKind, Payout
+from hits.marketplace.models import BonusPayment, EntryKind, Payout
 from hits.marketplace.models import LedgerEntry as MarketEntry
 from hits.marketplace.selectors.accounts import unbalanced_requesters
-from hits.models import Batch, Hit
-from hits.payments.models import LedgerEntry
+from hits.models import Assignment, Batch, Hit, OutgoingCall
+from hits.payments import ledger
+from hits.payments.models import Entry, LedgerEntry
 from hits.payments.statement import HELD_FEE
+from hits.services import audit
+from hits.services.outbox_calls import reference
 
 LOCAL = "local"  # the environment whose marketplace is in this database
+_SCRIPTS_BONUS = "bonus:script:"  # how the key of a bonus begins that a script sent; its number follows
 
 
 @dataclass
@@ -29,12 +34,33 @@ class Sums:
 
 
 @dataclass(frozen=True)
+class ScriptsBonus:
+    """A bonus that stands in the marketplace's ledger alone: a script sent it with the account's own key.
+
+    ``bonus`` is its number there; amounts are cents.
+    """
+
+    bonus: int
+    hit_id: str
+    assignment_id: str
+    amount_cents: int
+    fee_cents: int
+
+
+@dataclass(frozen=True)
 class Difference:
-    """A batch on which the two ledgers do not agree."""
+    """A batch on which the two ledgers do not agree, with the bonuses that scripts sent and ours does not know."""
 
     batch: int
     ours: Sums
     marketplace: Sums
+    scripts_bonuses: list[ScriptsBonus] = field(default_factory=list)
+
+    @property
+    def can_book(self) -> bool:
+        """True when those bonuses are all that the bonuses differ by: nothing of our own is on its way."""
+        missing = sum(row.amount_cents for row in self.scripts_bonuses)
+        return 0 < missing == self.marketplace.bonus - self.ours.bonus
 
 
 @dataclass(frozen=True)
@@ -69,9 +95,72 @@ def check_books() -> Report:
     return Report(
         requesters=unbalanced_requesters(),
         payouts=_unbooked_payouts(),
-        batches=[Difference(pk, ours[pk], theirs[pk]) for pk in ids if ours[pk] != theirs[pk]],
+        batches=[
+            Difference(pk, ours[pk], theirs[pk], _scripts_bonuses(pk)) for pk in ids if ours[pk] != theirs[pk]
+        ],
         compared=len(ids),
     )
+
+
+def book_scripts_bonuses() -> int:
+    """Write the bonuses that scripts sent into our ledger, each once; return how many. Repeatable.
+
+    They are paid, and nothing is sent. A batch is left alone whose bonuses differ by anything else, and so is a bonus
+    for work that was not collected yet.
+    """
+    return sum(_book(row) for row in check_books().batches if row.can_book)
+
+
+@transaction.atomic
+def _book(difference: Difference) -> int:
+    batch = Batch.objects.select_related("project").get(pk=difference.batch)
+    booked = 0
+    for row in difference.scripts_bonuses:
+        assignment = Assignment.objects.filter(
+            hit__unit__batch=batch, hit__hit_id=row.hit_id, assignment_id=row.assignment_id
+        ).first()
+        booked += assignment is not None and _book_one(batch, assignment, row)
+    return booked
+
+
+def _book_one(batch: Batch, assignment: Assignment, row: ScriptsBonus) -> bool:
+    key = f"{_SCRIPTS_BONUS}{row.bonus}"
+    facts = {"batch": batch, "assignment": assignment}
+    if not ledger.write(entry=Entry.BONUS, amount_cents=row.amount_cents, key=key, **facts):
+        return False
+    ledger.write(entry=Entry.FEE, amount_cents=row.fee_cents, key=f"fee:{key}", **facts)
+    audit.record(
+        project=batch.project,
+        actor=None,
+        action="reconcile.book_bonus",
+        subject=row.bonus,
+        batch=batch.pk,
+        cents=row.amount_cents,
+        fee_cents=row.fee_cents,
+    )
+    return True
+
+
+def _scripts_bonuses(batch: int) -> list[ScriptsBonus]:
+    """Return the bonuses for a batch's HITs that are neither of a call of ours nor booked since."""
+    sent = OutgoingCall.objects.filter(batch=batch, operation=OutgoingCall.Operation.BONUS)
+    references = {reference(call) for call in sent.only("token").iterator()}
+    keys = LedgerEntry.objects.filter(batch=batch, key__startswith=_SCRIPTS_BONUS)
+    booked = set(keys.values_list("key", flat=True))
+    hits = Hit.objects.filter(environment=LOCAL, unit__batch=batch, hit_id__isnull=False)
+    paid = BonusPayment.objects.filter(assignment__hit__hit_id__in=hits.values("hit_id"))
+    return [
+        ScriptsBonus(
+            row.pk,
+            row.assignment.hit.hit_id,
+            row.assignment.assignment_id,
+            row.amount_cents,
+            row.fee_cents,
+        )
+        for row in paid.select_related("assignment__hit").order_by("pk").iterator()
+        # A bonus of ours ends with its call's reference (hits.services.outbox_calls).
+        if row.reason.rpartition(" ")[2] not in references and f"{_SCRIPTS_BONUS}{row.pk}" not in booked
+    ]
 
 
 def _unbooked_payouts() -> list[int]:

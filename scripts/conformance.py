@@ -5,7 +5,8 @@ The rules stand where they are proved, as marks of the tests:
     @pytest.mark.rule("hit-type-equal-values", source="D", text="Equal values give the same HITTypeId.")
 
 This script collects the tests (it runs none) and writes the page. ``--check`` writes nothing and fails when the
-page in the repository differs from a fresh one.
+page in the repository differs from a fresh one. ``--calls`` runs the tests of the rules that name an operation, and
+fails when a rule names one that none of its tests calls: what a sentence says is not yet what a test does.
 """
 
 import argparse
@@ -15,7 +16,8 @@ import io
 import os
 import re
 import sys
-from collections.abc import Iterator, Set
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -61,6 +63,8 @@ EARLIER = frozenset(
     }
 )
 REFUSED = "refused-"
+# Called, and refused whatever is asked.
+NEVER_ANSWERED = frozenset({"GetFileUploadURL"})
 
 
 class RuleError(Exception):
@@ -88,26 +92,111 @@ class Collector:
         self.items = sorted(session.items, key=_place)
 
 
+class Recorder:
+    """A pytest plugin that runs the tests of rules which name an operation, and notes what each test calls.
+
+    A call is noted where the marketplace takes it, so that it counts in process and over a socket alike.
+    """
+
+    def __init__(self) -> None:
+        self.calls: dict[str, set[tuple[str, bool]]] = defaultdict(set)
+        self.rules: list[Rule] = []
+        self._rule_ids: list[str] = []
+        self._names = operation_names()
+
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        """Leave the tests out whose rules name no operation, once all rules are noted."""
+        self.rules = read_rules(sorted(items, key=_place))
+        items[:] = [
+            item for item in items if any(self._names_one(mark) for mark in item.iter_markers("rule"))
+        ]
+
+    def _names_one(self, mark: pytest.Mark) -> bool:
+        return any(named_in(name, _values(mark).get("text", "")) for name in self._names)
+
+    def pytest_collection_finish(self) -> None:
+        """Listen at the marketplace's door."""
+        from hits.marketplace import dispatch
+
+        real = dispatch._run
+
+        def run(operation: str, request: Any) -> dict[str, Any]:
+            self._note(operation, answered=False)
+            reply = real(operation, request)
+            self._note(operation, answered=True)
+            return reply
+
+        dispatch._run = run
+
+    def _note(self, operation: str, *, answered: bool) -> None:
+        for rule_id in self._rule_ids:
+            self.calls[rule_id].add((operation, answered))
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
+        """Note calls for the rules of the test that runs now."""
+        self._rule_ids = [_values(mark)["id"] for mark in item.iter_markers("rule")]
+        return (yield)
+
+
 def _place(item: pytest.Item) -> tuple[str, int, str]:
     path, line, _ = item.location
     return path, line or 0, item.name
 
 
-def collected_items(root: Path) -> list[pytest.Item]:
-    """Return the tests of every file that has a rule. Raises RuleError when one cannot be collected."""
+def _pytest(root: Path, plugin: object, *options: str) -> tuple[int, str]:
+    """Start pytest on every file that has a rule; return its status and what it printed."""
     files = [
         str(path)
         for folder in ("tests", "hits", "validation", "curation")
         for path in sorted((root / folder).rglob("test_*.py"))
         if MARK in path.read_text(encoding="utf-8")
     ]
-    collector, said = Collector(), io.StringIO()
-    options = ["--collect-only", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "--rootdir", str(root)]
+    said = io.StringIO()
+    always = ["-q", "-p", "no:cacheprovider", "-p", "no:xdist", "--rootdir", str(root)]
     with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
-        status = pytest.main([*options, *files], plugins=[collector])
+        status = pytest.main([*always, *options, *files], plugins=[plugin])
+    return int(status), said.getvalue()
+
+
+def collected_items(root: Path) -> list[pytest.Item]:
+    """Return the tests of every file that has a rule. Raises RuleError when one cannot be collected."""
+    collector = Collector()
+    status, said = _pytest(root, collector, "--collect-only")
     if status != pytest.ExitCode.OK:
-        raise RuleError(f"the tests cannot be collected:\n{said.getvalue()[-2000:]}")
+        raise RuleError(f"the tests cannot be collected:\n{said[-2000:]}")
     return collector.items
+
+
+def recorded(root: Path = ROOT) -> tuple[list[Rule], dict[str, set[tuple[str, bool]]]]:
+    """Run the tests of the rules that name an operation; return all rules, and by rule what its tests called.
+
+    A call is the operation's name and whether it was answered. Raises RuleError when a test fails.
+    """
+    recorder = Recorder()
+    status, said = _pytest(root, recorder)
+    if status != pytest.ExitCode.OK:
+        raise RuleError(f"the tests of the rules fail:\n{said[-2000:]}")
+    return recorder.rules, dict(recorder.calls)
+
+
+def uncalled(rules: list[Rule], calls: Mapping[str, Set[tuple[str, bool]]]) -> list[str]:
+    """Say which rules name an operation that none of their tests calls, and which operations are never answered."""
+    said = []
+    for name in operation_names():
+        named = naming(name, rules)
+        made = {
+            rule.id: {(name, answered) for answered in (False, True)} & calls.get(rule.id, set())
+            for rule in named
+        }
+        said += [
+            f"rule {rule_id} names {name}, and its tests never call it"
+            for rule_id, found in made.items()
+            if not found
+        ]
+        if name not in NEVER_ANSWERED and not any((name, True) in found for found in made.values()):
+            said.append(f"no rule's tests get an answer of {name}")
+    return said
 
 
 def read_rules(items: list[pytest.Item]) -> list[Rule]:
@@ -126,12 +215,16 @@ def read_rules(items: list[pytest.Item]) -> list[Rule]:
 
 
 def _rule(mark: pytest.Mark, test: tuple[str, str]) -> Rule:
-    values = dict(zip(("id", "source", "text"), mark.args, strict=False)) | dict(mark.kwargs)
+    values = _values(mark)
     if set(values) != {"id", "source", "text"} or not all(values.values()):
         raise RuleError(f"{test}: a rule has an id, a source and a text")
     if values["source"] not in SOURCES:
         raise RuleError(f"{test}: source {values['source']!r} is none of {', '.join(SOURCES)}")
     return Rule(**values)
+
+
+def _values(mark: pytest.Mark) -> dict[str, Any]:
+    return dict(zip(("id", "source", "text"), mark.args, strict=False)) | dict(mark.kwargs)
 
 
 def operation_names() -> list[str]:
@@ -143,7 +236,12 @@ def operation_names() -> list[str]:
 
 def naming(operation: str, rules: list[Rule]) -> list[Rule]:
     """Return the rules whose sentence names an operation."""
-    return [rule for rule in rules if re.search(rf"\b{operation}\b", rule.text)]
+    return [rule for rule in rules if named_in(operation, rule.text)]
+
+
+def named_in(operation: str, text: str) -> bool:
+    """Tell whether a sentence names an operation."""
+    return re.search(rf"\b{operation}\b", text) is not None
 
 
 def error_codes(root: Path) -> set[str]:
@@ -233,6 +331,8 @@ def _operations(rules: list[Rule]) -> list[str]:
     return [
         f"## The {len(names)} operations",
         "",
+        "Each rule's tests call what it names (`python -m scripts.conformance --calls` runs them and looks).",
+        "",
         "| operation | rules that name it |",
         "|---|---|",
         *rows,
@@ -282,9 +382,16 @@ def main() -> int:
     """Write the page, or compare it; return the exit status."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--check", action="store_true", help="write nothing; fail when the page is not fresh")
+    parser.add_argument(
+        "--calls",
+        action="store_true",
+        help="run the rules' tests; fail when a rule names what none of them calls",
+    )
     arguments = parser.parse_args()
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "annotation_site.settings")
     try:
+        if arguments.calls:
+            return _check_calls()
         fresh = page()
     except RuleError as error:
         print(f"conformance: {error}", file=sys.stderr)
@@ -299,6 +406,13 @@ def main() -> int:
         )
         return 1
     return 0
+
+
+def _check_calls() -> int:
+    wrong = uncalled(*recorded())
+    for line in wrong:
+        print(f"conformance: {line}", file=sys.stderr)
+    return 1 if wrong else 0
 
 
 if __name__ == "__main__":

@@ -2,7 +2,6 @@
 
 import os
 import shutil
-import socket
 import uuid
 from collections.abc import Callable, Iterator
 from importlib import import_module
@@ -20,6 +19,7 @@ from hits.domain.states import Role
 from hits.models import Image, Project
 from hits.services import projects
 from hits.services.images import import_image
+from tests.support import isolation
 from tests.support.pictures import picture
 
 os.environ.setdefault(
@@ -27,6 +27,15 @@ os.environ.setdefault(
 )  # Playwright's sync API runs a loop beside live_server
 
 PASSWORD = "a long pass phrase"
+
+isolation.pin(os.environ)
+isolation.refuse_outside()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Stay on the built-in marketplace; the settings were read before the environment could be pinned."""
+    settings.MTURK_ENDPOINT = "local"
+    settings.MTURK_LIVE = False
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
@@ -43,23 +52,6 @@ def views_are_loaded() -> None:
     to load them.
     """
     import_module(settings.ROOT_URLCONF)
-
-
-@pytest.fixture(autouse=True, scope="session")
-def no_outside_sockets() -> Iterator[None]:
-    """Refuse every connection that leaves this machine."""
-    real = socket.socket.connect
-
-    def guarded(self: socket.socket, address: Any) -> Any:
-        if self.family in {socket.AF_INET, socket.AF_INET6}:
-            host = str(address[0])
-            if not (host.startswith("127.") or host in {"::1", "localhost"}):
-                raise AssertionError(f"a test tried to reach {host}")
-        return real(self, address)
-
-    socket.socket.connect = guarded  # type: ignore[method-assign]
-    yield
-    socket.socket.connect = real  # type: ignore[method-assign]
 
 
 def _append_only_triggers() -> list[tuple[str, str]]:

@@ -22,7 +22,7 @@ from hits.selectors.images import facts
 from hits.services import launch
 from hits.services.errors import Refused
 from hits.views.access import project_page
-from hits.views.costs import with_funds
+from hits.views.costs import refusal_context, with_funds
 from validation.selectors.judging import COMPARISON
 from validation.views.judging import JudgingForm
 
@@ -151,7 +151,10 @@ def comparison_round(request: HttpRequest, project: Project, round_id: int) -> H
         if not form.is_valid():
             status = 400
         elif request.POST.get("step") == "launch":
-            return _launch(request, project, found, form)
+            launched = _launch(request, project, found, form)
+            if isinstance(launched, HttpResponse):
+                return launched
+            confirm, status = form.estimate(project) | refusal_context(request.POST, launched), 400
         elif request.POST.get("step") != "change":
             confirm = form.estimate(project)
     page = Paginator(sets, SETS_PER_PAGE).get_page(request.GET.get("page"))
@@ -187,7 +190,8 @@ def _set_views(project: Project, sets: list[ComparisonSet]) -> list[SetView]:
 
 def _launch(
     request: HttpRequest, project: Project, found: ComparisonRound, form: JudgingForm
-) -> HttpResponse:
+) -> HttpResponse | Refused:
+    """Launch and go to the page, or return why not."""
     try:
         batch, _ = services.launch_comparison_batch(
             round=found,
@@ -198,7 +202,6 @@ def _launch(
             once=launch_key(request.POST),
         )
     except Refused as error:
-        messages.error(request, f"Not launched: {str(error).rstrip('.')}.")
-    else:
-        messages.success(request, f"{batch.name} is launched; its tasks are being published.")
+        return error
+    messages.success(request, f"{batch.name} is launched; its tasks are being published.")
     return redirect("comparison-round", project.slug, found.pk)

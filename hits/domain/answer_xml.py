@@ -7,13 +7,12 @@ out with regular expressions and expect everything else as it was typed.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from xml.etree.ElementTree import Element, ParseError
+from xml.etree.ElementTree import Element
 from xml.sax.saxutils import escape
 
-from defusedxml import DefusedXmlException
-from defusedxml.ElementTree import fromstring
+from hits.domain.plain_xml import NotPlainXml, parse_plain_xml
 
 NAMESPACE = (
     "http://mechanicalturk.amazonaws.com/AWSMechanicalTurkDataSchemas/2005-10-01/QuestionFormAnswers.xsd"
@@ -22,9 +21,7 @@ RESERVED_FIELDS = frozenset({"assignmentId", "hitId", "workerId", "turkSubmitTo"
 # Everything that XML 1.0 cannot carry: control characters except tab and line feed, halves of surrogate
 # pairs, and the two non-characters at the end of the basic plane. (A carriage return is a line feed by then.)
 _NOT_XML = re.compile("[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
-
-
-# Between several selections where one text is wanted, as in Amazon's own result files.
+# Between several values where one text is wanted, as in Amazon's own result files.
 JOINT = "|"
 
 
@@ -54,23 +51,27 @@ def clean_text(text: str) -> str:
     return _NOT_XML.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
 
 
-def build_answer(fields: Iterable[tuple[str, str]]) -> str:
-    """Return the XML of form fields ``(name, value)`` in the order given; names may repeat.
-
-    MTurk's own parameters (RESERVED_FIELDS) are left out. Raises AnswerError when nothing is left, or when a
-    field has no name.
-    """
-    parts = []
+def joined(fields: Iterable[Sequence[str]]) -> dict[str, str]:
+    """Return a form's fields by name; several of one name, such as ticked boxes, with ``|`` between them."""
+    found: dict[str, list[str]] = {}
     for name, value in fields:
-        if name in RESERVED_FIELDS:
-            continue
-        clean = clean_text(name)
-        if not clean:
-            raise AnswerError("A form field has no name.")
-        parts.append(_answer(clean, _element("FreeText", value)))
-    if not parts:
+        found.setdefault(name, []).append(value)
+    return {name: JOINT.join(values) for name, values in found.items()}
+
+
+def build_answer(fields: Iterable[tuple[str, str]]) -> str:
+    """Return the XML of form fields ``(name, value)``: one Answer for each name, in the order of first use.
+
+    Several values of one name, such as ticked boxes, become one text: scripts that read an answer into a
+    dictionary would keep only one of several elements. MTurk's own parameters (RESERVED_FIELDS) are left out.
+    Raises AnswerError when nothing is left, or when a field has no name.
+    """
+    kept = [(clean_text(name), value) for name, value in fields if name not in RESERVED_FIELDS]
+    if any(not name for name, _ in kept):
+        raise AnswerError("A form field has no name.")
+    if not kept:
         raise AnswerError("The form holds nothing besides the assignment id.")
-    return _document(parts)
+    return _document([_answer(name, _element("FreeText", value)) for name, value in joined(kept).items()])
 
 
 def build_form_answer(answers: Iterable[FormAnswer]) -> str:
@@ -87,14 +88,11 @@ def build_form_answer(answers: Iterable[FormAnswer]) -> str:
 
 
 def parse_answer(xml: str) -> dict[str, str]:
-    """Read an answer into ``{field: text}``; a repeated field keeps its first value, selections are joined by ``|``.
+    """Read an answer into ``{field: text}``; a repeated field's values and selections are joined by ``|``.
 
     Raises AnswerError.
     """
-    fields: dict[str, str] = {}
-    for answer in parse_form_answer(xml):
-        fields.setdefault(answer.question, answer.value)
-    return fields
+    return joined((answer.question, answer.value) for answer in parse_form_answer(xml))
 
 
 def parse_form_answer(xml: str) -> list[FormAnswer]:
@@ -104,8 +102,8 @@ def parse_form_answer(xml: str) -> list[FormAnswer]:
     Raises AnswerError.
     """
     try:
-        root = fromstring(xml.encode("utf-8"), forbid_dtd=True)
-    except (ParseError, DefusedXmlException, UnicodeEncodeError, ValueError, LookupError) as error:
+        root = parse_plain_xml(xml)
+    except NotPlainXml as error:
         raise AnswerError(f"The answer is not plain XML: {error}") from None
     if root.tag != f"{{{NAMESPACE}}}QuestionFormAnswers":
         raise AnswerError("The root element must be QuestionFormAnswers of schema 2005-10-01.")

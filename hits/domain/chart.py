@@ -4,10 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from hits.domain.pay import Spread
+from hits.domain.quantiles import reaching
 
 LEFT, RIGHT, TOP, BOTTOM = 30.0, 488.0, 14.0, 164.0
 LABEL_GAP = 15.0
 MAX_TICKS = 8
+FIGURE_WIDTH = 54.0  # of a sum such as $12,345
 _STEPS = (1, 2, 3, 5, 6, 10, 15, 20, 25, 50, 100, 200, 500)
 
 
@@ -31,6 +33,16 @@ class Label:
 
 
 @dataclass(frozen=True, slots=True)
+class Beyond:
+    """An arrow at the upper end for a point beyond the axis, and its figure beside it where there is room."""
+
+    x: str
+    text: str
+    text_x: str
+    on_the_left: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Chart:
     """Everything that the template draws. Coordinates are strings in a view of 600 × 190."""
 
@@ -42,16 +54,22 @@ class Chart:
     dots: Sequence[tuple[str, str]]
     ends: Sequence[Label]
     summary: str
+    beyond: Sequence[Beyond] = ()
 
 
 def pay_chart(points: Sequence[Point], *, target: int, by: str) -> Chart | None:
-    """Return the chart of at least two points, from a zero base; ``by`` names the axis for the summary."""
+    """Return the chart of at least two points, from a zero base; ``by`` names the axis for the summary.
+
+    A point far beyond the others is drawn at the upper end and named, so that it does not flatten the rest.
+    """
     if len(points) < 2:  # noqa: PLR2004 - a line needs two ends
         return None
-    top = _top([p.median for p in points] + [p.mean or 0 for p in points] + [target])
+    most = _end_of_axis([p.median for p in points], target)
+    drawn = [cents for p in points for cents in (p.median, p.mean or 0) if cents <= most]
+    top = _top([*drawn, target])
 
     def y(cents: int) -> float:
-        return BOTTOM - (BOTTOM - TOP) * cents / (top * 100)
+        return BOTTOM - (BOTTOM - TOP) * min(cents, top * 100) / (top * 100)
 
     xs = [LEFT + (RIGHT - LEFT) * i / (len(points) - 1) for i in range(len(points))]
     means = [(x, y(p.mean)) for x, p in zip(xs, points, strict=True) if p.mean is not None]
@@ -59,11 +77,11 @@ def pay_chart(points: Sequence[Point], *, target: int, by: str) -> Chart | None:
     last = points[-1]
     word = "Median" if last.mean is not None else "Latest"
     ends = [
-        (y(last.median), f"{word} ${last.median / 100:.2f}", True),
+        (y(last.median), f"{word} {_dollars(last.median)}", True),
         (y(target), f"Target ${target / 100:.2f}", False),
     ]
     if last.mean is not None:
-        ends.append((y(last.mean), f"Mean ${last.mean / 100:.2f}", False))
+        ends.append((y(last.mean), f"Mean {_dollars(last.mean)}", False))
     return Chart(
         grid=[Label("22", _n(y(v * 100)), str(v)) for v in range(0, top + 1, top // 4)],
         ticks=_ticks(xs, points),
@@ -76,7 +94,29 @@ def pay_chart(points: Sequence[Point], *, target: int, by: str) -> Chart | None:
             f"Pay per hour by {by}, {points[0].label} to {last.label}: from ${points[0].median / 100:.2f} "
             f"to ${last.median / 100:.2f}. Target ${target / 100:.2f}."
         ),
+        beyond=_beyond(xs, points, top * 100),
     )
+
+
+def _end_of_axis(medians: Sequence[int], target: int) -> int:
+    """Return how far an axis may reach in cents: four times the target, and twice what half of the medians reach."""
+    return max(4 * target, 2 * reaching(sorted(medians), 0.5))
+
+
+def _beyond(xs: Sequence[float], points: Sequence[Point], top: int) -> list[Beyond]:
+    found, free_from = [], LEFT
+    for x, point in zip(xs, points, strict=True):
+        highest = max(point.median, point.mean or 0)
+        if highest <= top:
+            continue
+        on_the_left = x > RIGHT - FIGURE_WIDTH
+        begins = x - FIGURE_WIDTH if on_the_left else x
+        has_room = begins >= free_from
+        text = f"${highest / 100:,.0f}" if has_room else ""
+        found.append(Beyond(_n(x), text, _n(x - 9 if on_the_left else x + 9), on_the_left))
+        if has_room:
+            free_from = begins + FIGURE_WIDTH
+    return found
 
 
 def _top(cents: Sequence[int]) -> int:
@@ -102,23 +142,32 @@ def _spread(ends: list[tuple[float, str, bool]]) -> list[Label]:
     return placed
 
 
+def _dollars(cents: int) -> str:
+    """Return a sum for a label; from a thousand dollars on there is no room for its cents."""
+    return f"${cents / 100:.2f}" if cents < 100_000 else f"${cents / 100:,.0f}"  # noqa: PLR2004 - cents
+
+
 def _n(value: float) -> str:
     return f"{value:.1f}"
 
 
 RANGE_LEFT, RANGE_RIGHT = 6.0, 234.0
+RANGE_FIGURES = 44.0  # at the right end, for what lies beyond the axis
 HISTOGRAM_BINS = 24
 WIDE = 584.0  # a histogram has no labels at its right end
 
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """One row of a range plot in a view of 240 × 20: quartiles as a line, the median as a dot."""
+    """One row of a range plot in a view of 240 × 20: quartiles as a line, the median as a dot.
+
+    ``beyond`` is the figure of an upper quartile beyond the axis, in dollars.
+    """
 
     low: str
     high: str
     at: str
-    beyond: bool
+    beyond: str
     summary: str
 
 
@@ -129,22 +178,26 @@ class RangePlot:
     rows: Sequence[Range]
     ticks: Sequence[Label]
     target_x: str
+    end_x: str
+    figures_x: str
 
 
 def range_plot(spreads: Sequence[Spread], *, target: int) -> RangePlot:
-    """Return the rows' places on a shared axis; what lies beyond four times the target is drawn at its end."""
-    highest = max([row.upper for row in spreads] + [target * 4 // 3, 1])
-    top = min(highest, target * 4) if target else highest
+    """Return the rows' places on a shared axis; what lies far beyond the others is drawn at its end and named."""
+    uppers = [row.upper for row in spreads]
+    most = _end_of_axis([row.median for row in spreads], target) if spreads else 0
+    top = min(max([*uppers, target * 4 // 3, 1]), max(most, 1))
+    end = RANGE_RIGHT - RANGE_FIGURES if any(upper > top for upper in uppers) else RANGE_RIGHT
 
     def x(cents: int) -> float:
-        return RANGE_LEFT + (RANGE_RIGHT - RANGE_LEFT) * min(cents, top) / top
+        return RANGE_LEFT + (end - RANGE_LEFT) * min(cents, top) / top
 
     rows = [
         Range(
             low=_n(x(row.lower)),
             high=_n(x(row.upper)),
             at=_n(x(row.median)),
-            beyond=row.upper > top,
+            beyond=f"{row.upper / 100:,.0f}" if row.upper > top else "",
             summary=(
                 f"Half between ${row.lower / 100:.2f} and ${row.upper / 100:.2f} an hour, "
                 f"median ${row.median / 100:.2f}, target ${target / 100:.2f}"
@@ -156,9 +209,9 @@ def range_plot(spreads: Sequence[Spread], *, target: int) -> RangePlot:
         Label(_n(x(0)), "10", "0"),
         Label(_n(x(target)), "10", f"target {target / 100:g}", strong=True),
     ]
-    if RANGE_RIGHT - x(target) > 3 * LABEL_GAP:
-        ticks.append(Label(_n(RANGE_RIGHT), "10", f"{top // 100}"))
-    return RangePlot(rows, ticks, _n(x(target)))
+    if end - x(target) > 3 * LABEL_GAP:
+        ticks.append(Label(_n(end), "10", f"{top // 100}"))
+    return RangePlot(rows, ticks, _n(x(target)), _n(end), _n(end + 3 + RANGE_FIGURES / 2))
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from urllib.parse import urlencode, urlsplit
-from xml.etree.ElementTree import Element, ParseError
+from xml.etree.ElementTree import Element
 from xml.sax.saxutils import escape
 
-from defusedxml import DefusedXmlException
-from defusedxml.ElementTree import fromstring
+from hits.domain.plain_xml import NotPlainXml, parse_plain_xml
 
 NAMESPACE = "http://mechanicalturk.amazonaws.com/AWSMechanicalTurkDataSchemas/2006-07-14/ExternalQuestion.xsd"
 MAX_QUESTION_BYTES = 65_535
@@ -56,17 +55,25 @@ def build_external_question(url: str, frame_height: int = 0) -> str:
 
 def parse_external_question(xml: str) -> ExternalQuestion:
     """Read an ExternalQuestion. Raises QuestionTooLong, QuestionNotXml or QuestionInvalid."""
-    raw = xml.encode("utf-8", "surrogatepass")
-    if len(raw) > MAX_QUESTION_BYTES:
-        raise QuestionTooLong(f"The question has {len(raw)} bytes; at most {MAX_QUESTION_BYTES} are allowed.")
-    try:
-        # Bytes, not text: a declaration such as encoding="ASCII" must not be refused for being text already.
-        root = fromstring(raw, forbid_dtd=True)
-    except (ParseError, DefusedXmlException, ValueError, LookupError) as error:
-        raise QuestionNotXml(f"The question is not plain XML: {error}") from None
+    root = question_root(xml, "question")
     if root.tag != f"{{{NAMESPACE}}}ExternalQuestion":
         raise QuestionInvalid("The root element must be ExternalQuestion of schema 2006-07-14.")
     return ExternalQuestion(url=_child_text(root, "ExternalURL"), frame_height=_height(root))
+
+
+def question_root(xml: str, name: str) -> Element:
+    """Return the root of a question's XML, white space round it aside; ``name`` is what messages call it.
+
+    Raises QuestionTooLong or QuestionNotXml.
+    """
+    xml = xml.strip()
+    size = len(xml.encode("utf-8", "surrogatepass"))
+    if size > MAX_QUESTION_BYTES:
+        raise QuestionTooLong(f"The {name} has {size} bytes; at most {MAX_QUESTION_BYTES} are allowed.")
+    try:
+        return parse_plain_xml(xml)
+    except NotPlainXml as error:
+        raise QuestionNotXml(f"The {name} is not plain XML: {error}") from None
 
 
 def check_url(url: str, *, http_origin: str) -> None:

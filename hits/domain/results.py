@@ -24,7 +24,6 @@ ASSIGNMENT_COLUMNS = (
 )  # fmt: skip
 DECISION_COLUMNS = ("Approve", "Reject")
 INPUT, ANSWER = "Input.", "Answer."
-BETWEEN_BOXES = "|"  # what Amazon puts between the ticked boxes of one name
 MAX_FEEDBACK = 1000
 _DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
@@ -76,14 +75,6 @@ def flat(value: Any, path: str = "") -> dict[str, str]:
             found |= flat(inner, f"{path}[{index}]")
         return found
     return {path: _text(value)}
-
-
-def joined(fields: Iterable[Sequence[str]]) -> dict[str, str]:
-    """Return a form's fields by name; several of one name, such as ticked boxes, with ``|`` between them."""
-    found: dict[str, str] = {}
-    for name, value in fields:
-        found[name] = f"{found[name]}{BETWEEN_BOXES}{value}" if name in found else value
-    return found
 
 
 def guarded(cell: str) -> str:

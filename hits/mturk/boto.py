@@ -20,7 +20,7 @@ from django.utils.module_loading import import_string
 
 from hits.domain.access_keys import derive_secret
 from hits.domain.money import format_usd, parse_usd
-from hits.mturk.environments import REGION, Environment, current
+from hits.mturk.environments import REGION, Environment, current, is_own
 from hits.mturk.port import (
     Balance,
     Failure,
@@ -322,8 +322,7 @@ class BotoMarketplace:
 def _client(environment: Environment) -> Any:
     keys: dict[str, str] = {}
     # Our own marketplace knows the platform by keys that both derive; any other one by the usual AWS keys.
-    ours = (f"{settings.PUBLIC_URL}/", "http://localhost", "http://127.0.0.1")
-    if environment.in_process or environment.endpoint_url.startswith(ours):
+    if is_own(environment):
         key_id = settings.MTURK_PLATFORM_ACCESS_KEY_ID
         keys = {
             "aws_access_key_id": key_id,

@@ -8,6 +8,7 @@ from typing import Any
 from django.db.models import Count, Prefetch, Q, QuerySet
 from django.utils import timezone
 
+from hits.domain.answer_xml import joined
 from hits.domain.money import format_dollars
 from hits.domain.results import (
     ANSWER,
@@ -16,7 +17,6 @@ from hits.domain.results import (
     HIT_COLUMNS,
     INPUT,
     flat,
-    joined,
     moment,
     rate,
 )

@@ -13,7 +13,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from hits.domain.crashpoints import crash_point
-from hits.domain.states import HitState
+from hits.domain.states import BatchState, HitState
 from hits.models import Batch, Hit
 from hits.mturk.port import Marketplace, MarketplaceError, RemoteHit
 from hits.payments import ledger
@@ -23,17 +23,23 @@ from hits.services import audit
 from hits.services.launch import annotation, create_token
 
 TOKEN_LIFE = timedelta(hours=23)  # an hour less than MTurk's day, so that clocks may differ
+LAG = timedelta(minutes=5)  # a HIT that was made a moment ago may not be shown everywhere yet
 
 _HIT_ID = re.compile(r"\b[A-Z0-9]{10,64}\b")
 
 
 def went_live(batch: Batch, hit: Hit, remote: RemoteHit) -> bool:
-    """Write down that a HIT stands on the marketplace, and what is held for it; once."""
+    """Write down that a HIT stands on the marketplace, and what is held for it; once.
+
+    One that was given up meanwhile is taken up again, and its batch closes anew: somebody may be working on it.
+    """
+    tried = Hit.objects.filter(pk=hit.pk, state__in=[HitState.INTENT, HitState.CANCELLED])
     with transaction.atomic():
-        changed = Hit.objects.filter(pk=hit.pk, state=HitState.INTENT).update(
+        changed = tried.update(
             state=HitState.LIVE, hit_id=remote.hit_id, expires_at=remote.expires_at, error=""
         )
         if changed:
+            Batch.objects.filter(pk=batch.pk, state=BatchState.CLOSED).update(state=BatchState.CLOSING)
             held = batch.slot_cents(hit.max_assignments) * hit.max_assignments
             ledger.write(entry=Entry.HOLD, amount_cents=held, key=f"hold:{hit.pk}", batch=batch)
     return bool(changed)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from django.contrib.auth.models import AbstractBaseUser
 from django.db import transaction
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from hits.domain.crashpoints import crash_point
@@ -20,6 +21,7 @@ from hits.domain.states import (
 from hits.models import Assignment, Batch, Decision, Hit, Job, OutgoingCall
 from hits.mturk.port import Failure, Marketplace, MarketplaceError
 from hits.selectors.console import being_published, progress_of
+from hits.selectors.publishing import STOPPED
 from hits.selectors.review import queue
 from hits.services import audit, bookings, collect, jobs, outbox, review
 from hits.services.environment import refuse_other_marketplace
@@ -167,7 +169,7 @@ def request_close(*, batch: Batch, by: AbstractBaseUser | None) -> Job:
     stoppable = Batch.objects.filter(pk=batch.pk, state__in=[BatchState.LAUNCHING, BatchState.LIVE])
     if not stoppable.update(state=BatchState.CLOSING):
         raise Conflict(f"{batch.name} is not live, so there is nothing to stop.")
-    audit.record(project=batch.project, actor=by, action="batch.close", subject=batch.pk)
+    audit.record(project=batch.project, actor=by, action=STOPPED, subject=batch.pk)
     return jobs.enqueue(
         task=CLOSE_TASK,
         title=f"Stop offering {batch.name}"[:160],
@@ -240,6 +242,7 @@ def finish_closing(*, batch: Batch, marketplace: Marketplace) -> bool:
         cancel_unpublished(batch=batch, marketplace=marketplace)
     _plan_expiries(batch, unless=[*OPEN_CALL_STATES, CallState.REFUSED])
     ended = hits.filter(state=HitState.LIVE, expires_at__lte=timezone.now())
+    ended = ended.exclude(pk__in=_overrides_to_come(batch).values("assignment__hit"))
     for hit in ended.select_related("unit__batch__project"):
         _dispose(hit, marketplace)
     # What still stands there may be in somebody's hand although our page was never opened: it has to be looked at on.
@@ -248,6 +251,18 @@ def finish_closing(*, batch: Batch, marketplace: Marketplace) -> bool:
     if standing or undecided or progress_of([batch])[batch.pk].out:
         return False
     return bool(Batch.objects.filter(pk=batch.pk, state=BatchState.CLOSING).update(state=BatchState.CLOSED))
+
+
+def _overrides_to_come(batch: Batch) -> "QuerySet[OutgoingCall]":
+    """Return the overrides that a HIT has to wait for, since none is possible once it is disposed of.
+
+    One that was refused, for instance without funds, can be tried again as long as overriding is possible at all.
+    """
+    possible = Q(assignment__submitted_at__gt=timezone.now() - review.OVERRIDE_WITHIN)
+    calls = OutgoingCall.objects.filter(
+        Q(state__in=OPEN_CALL_STATES) | Q(possible, state=CallState.REFUSED), batch=batch
+    )
+    return calls.filter(operation=OutgoingCall.Operation.APPROVE, args__override=True)
 
 
 def _dispose(hit: Hit, marketplace: Marketplace) -> None:

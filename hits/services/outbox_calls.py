@@ -19,6 +19,10 @@ Operation = OutgoingCall.Operation
 LOOK_FIRST = frozenset({Operation.BONUS, Operation.EXTEND})
 _CLOSE_ENOUGH = timedelta(seconds=1)  # the wire carries milliseconds, and some services whole seconds
 _REFERENCE = 16
+_NO_OVERRIDE = (
+    "The marketplace overrides this rejection no more: its task is disposed of, or 30 days have passed since the "
+    "submission. Send the worker a compensation instead."
+)
 
 
 def reference(call: OutgoingCall) -> str:
@@ -117,6 +121,8 @@ def overtaken(call: OutgoingCall, error: MarketplaceError, marketplace: Marketpl
         if status == AssignmentStatus.REJECTED:
             _set_status(call, AssignmentStatus.REJECTED)
             bookings.book_rejection(call.assignment)
+            if call.args.get("override"):
+                return _NO_OVERRIDE
             return "It was rejected on the marketplace itself before this decision arrived."
     return ""
 

@@ -19,6 +19,7 @@ from hits.models import Batch, Hit
 from hits.mturk.port import Failure, HitTypeSpec, Marketplace, MarketplaceError, RemoteHit
 from hits.selectors.eligibility import requirement
 from hits.selectors.listing import listing_of
+from hits.selectors.publishing import stopped_before
 from hits.services import adopting, budget, notifications
 from hits.services.access import masters_condition
 from hits.services.environment import refuse_other_marketplace
@@ -121,22 +122,25 @@ class _Publication:
     def _create(self, hit: Hit, hit_type_id: str) -> RemoteHit | None:
         """Return the HIT, or none when the marketplace says that it stands without saying which it is."""
         path = reverse("hit-page", args=[hit.unit.public_id], urlconf="annotation_site.urls")
-        try:
-            return self.pace.call(
-                lambda: self.marketplace.create_hit(
-                    hit_type_id=hit_type_id,
-                    question=build_external_question(f"{settings.HIT_ORIGIN}{path}", 0),
-                    annotation=hit.annotation,
-                    max_assignments=hit.max_assignments,
-                    lifetime_seconds=self.batch.lifetime_seconds,
-                    token=hit.token,
-                )
+
+        def create() -> RemoteHit:
+            self.publisher.go_on()  # the pace may have waited, and a throttled call comes here again
+            return self.marketplace.create_hit(
+                hit_type_id=hit_type_id,
+                question=build_external_question(f"{settings.HIT_ORIGIN}{path}", 0),
+                annotation=hit.annotation,
+                max_assignments=hit.max_assignments,
+                lifetime_seconds=self.batch.lifetime_seconds,
+                token=hit.token,
             )
+
+        try:
+            return self.pace.call(create)
         except MarketplaceError as error:
             if error.failure is Failure.ALREADY_EXISTS:  # the first call went through, and its reply was lost
                 return adopting.named_in(error, hit, self.marketplace)
             if not error.retry:
-                Hit.objects.filter(pk=hit.pk).update(error=str(error)[:400])
+                _note_refusal(hit, str(error))
             short = error.failure is Failure.NO_FUNDS and self.batch.environment == "local"
             raise Refused(
                 f"HIT {hit.annotation}: the marketplace refused it: {error}{_FUNDS if short else ''}"
@@ -163,16 +167,25 @@ class _Publication:
             )
 
 
+def _note_refusal(hit: Hit, why: str) -> None:
+    """Write down why a HIT was not made. A first try that was refused left nothing behind that could stand."""
+    anew = {"state": HitState.PLANNED, "attempt_at": None} if hit.state == HitState.PLANNED else {}
+    Hit.objects.filter(pk=hit.pk, state=HitState.INTENT).update(error=why[:400], **anew)
+
+
 def cancel_unpublished(*, batch: Batch, marketplace: Marketplace) -> int:
     """Give up the HITs of a closing batch that never went live, and return how many; repeatable.
 
     One whose creation was tried may stand on the marketplace although its reply was lost: it is looked for
     first, and goes live, so that it is expired like the others. While a process publishes, or may have died a moment
-    ago, its tries are left for a later look.
+    ago, its tries are left for a later look. So are those that the list does not show until it must have caught up.
     """
-    over = [HitState.PLANNED] if is_held(batch) else UNPUBLISHED_HIT_STATES
-    if HitState.INTENT in over:
-        adopting.adopt(batch, Hit.objects.filter(unit__batch=batch, state=HitState.INTENT), marketplace)
+    over = [HitState.PLANNED]
+    if not is_held(batch):
+        tried = Hit.objects.filter(unit__batch=batch, state=HitState.INTENT)
+        caught_up = stopped_before(batch, timezone.now() - adopting.LAG)  # asked before the list is
+        adopting.adopt(batch, tried, marketplace)
+        over += [HitState.INTENT] if caught_up else []
     return Hit.objects.filter(
         unit__batch=batch, unit__batch__state=BatchState.CLOSING, state__in=over
     ).update(state=HitState.CANCELLED)

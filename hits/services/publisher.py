@@ -1,24 +1,29 @@
 """One publisher a batch: a lease on the batch's row, however the publication was started."""
 
+import logging
 import os
 import socket
+import threading
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 
+from django.db import Error, connection
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from hits.models import Batch
 from hits.services.errors import Conflict
 
+logger = logging.getLogger(__name__)
+
 LEASE = timedelta(seconds=90)
 RENEW_AFTER = timedelta(seconds=15)
 
 
 class Publisher:
-    """The one process that publishes a batch now. It renews its lease as it goes."""
+    """The one process that publishes a batch now. While it lives, it keeps its lease."""
 
     def __init__(self, batch: Batch, owner: str) -> None:
         self.batch = batch
@@ -26,17 +31,21 @@ class Publisher:
         self._renewed = timezone.now()
 
     def go_on(self) -> None:
-        """Renew the lease when it is time to.
+        """Make sure that the batch is still this process's; to be asked before every call that makes something.
 
         Raises:
             Conflict: the lease ran out, for instance while this machine slept, and another process has it.
         """
-        now = timezone.now()
-        if now - self._renewed < RENEW_AFTER:
-            return
-        if not _mine(self.batch, self.owner).update(lease_until=now + LEASE):
+        if timezone.now() - self._renewed >= RENEW_AFTER and not self.renew():
             raise _taken(self.batch)
+
+    def renew(self) -> bool:
+        """Renew the lease, and tell whether it was still this process's."""
+        now = timezone.now()
+        if not _mine(self.batch, self.owner).update(lease_until=now + LEASE):
+            return False
         self._renewed = now
+        return True
 
 
 @contextmanager
@@ -52,15 +61,41 @@ def publishing(batch: Batch) -> Iterator[Publisher]:
     # One conditional UPDATE whose row count is checked (ruling 4).
     if not Batch.objects.filter(free, pk=batch.pk).update(lease_owner=owner, lease_until=now + LEASE):
         raise _taken(batch)
+    publisher = Publisher(batch, owner)
+    over = _keep_alive(publisher)
     try:
-        yield Publisher(batch, owner)
+        yield publisher
     finally:
+        over.set()
         _mine(batch, owner).update(lease_owner="", lease_until=None)
 
 
 def is_held(batch: Batch) -> bool:
     """Tell whether a process publishes the batch now, as far as anybody can know."""
     return Batch.objects.filter(pk=batch.pk, lease_until__gt=timezone.now()).exists()
+
+
+def _keep_alive(publisher: Publisher) -> threading.Event:
+    """Renew the lease from a thread until the returned event is set.
+
+    One call may outlast the lease: its repeats take minutes, and a throttled one is patient for ten. The thread dies
+    with the process, and then the lease runs out.
+    """
+    over = threading.Event()
+
+    def renew() -> None:
+        try:
+            while not over.wait(RENEW_AFTER.total_seconds()):
+                try:
+                    publisher.renew()
+                except Error:  # a busy database; go_on asks it before anything more is made
+                    logger.warning("The lease on batch %s was not renewed", publisher.batch.pk, exc_info=True)
+                    connection.close()
+        finally:
+            connection.close()
+
+    threading.Thread(target=renew, name=f"lease-of-batch-{publisher.batch.pk}", daemon=True).start()
+    return over
 
 
 def _mine(batch: Batch, owner: str) -> "QuerySet[Batch]":

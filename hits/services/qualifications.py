@@ -8,7 +8,7 @@ call and its result. A message that fails changes nothing of the decision: it is
 """
 
 import logging
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import timedelta
 
 from django.contrib.auth.models import AbstractBaseUser
@@ -75,9 +75,12 @@ def decide_about(
     reason: str,
     by: AbstractBaseUser | None,
     pool: Pool | None = None,
-    value: int = 1,
+    value: int | None = None,
 ) -> WorkerDecision:
     """Write down a decision about a worker and the call that it needs. Nothing leaves yet: see ``settle``.
+
+    ``value`` is what a granted qualification is worth (a score, for example); without one it is what was granted
+    last, and 1 at first, so that who gets a qualification back gets their score back, too.
 
     Raises:
         Refused: no reason, or a grant or revocation without a qualification.
@@ -97,7 +100,7 @@ def decide_about(
         worker=worker,
         action=action.value,
         qualification=qualification,
-        value=value,
+        value=_granted_last(qualification, worker) if value is None else value,
         reason=reason,
         decided_by_id=by.pk if by else None,
     )
@@ -110,6 +113,14 @@ def decide_about(
         **({"qualification": qualification.slug} if qualification else {}),
     )
     return decision
+
+
+def _granted_last(qualification: Qualification | None, worker: Worker) -> int:
+    granted = WorkerDecision.objects.filter(
+        qualification=qualification, worker=worker, action=WorkerAction.GRANT.value
+    )
+    latest = granted.order_by("-pk").values_list("value", flat=True).first()
+    return 1 if qualification is None or latest is None else latest
 
 
 def settle(*, decision: WorkerDecision, marketplace: Marketplace) -> bool:
@@ -162,15 +173,26 @@ def decide_about_many(
     pool: Pool,
     reason: str,
     by: AbstractBaseUser | None,
+    values: Mapping[int, int] | None = None,
 ) -> tuple[list[WorkerDecision], Job | None]:
     """Grant or revoke for many at once, and queue the calls; nobody at all queues nothing.
+
+    ``values`` are by worker's pk; who is not in it gets the value of ``decide_about``.
 
     Raises:
         Refused: as ``decide_about``; then nothing at all is written.
     """
     with transaction.atomic():
         decisions = [
-            decide_about(project=project, worker=worker, action=action, pool=pool, reason=reason, by=by)
+            decide_about(
+                project=project,
+                worker=worker,
+                action=action,
+                pool=pool,
+                reason=reason,
+                by=by,
+                value=(values or {}).get(worker.pk),
+            )
             for worker in workers
         ]
         if not decisions:

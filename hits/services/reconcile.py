@@ -7,7 +7,6 @@ does not match is shown with its remedies, and a person chooses (``resolve``).
 import logging
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
-from datetime import timedelta
 from typing import Any
 
 from django.contrib.auth.models import AbstractBaseUser
@@ -24,6 +23,7 @@ from hits.selectors import reconciliation
 from hits.selectors.batches import open_batches
 from hits.selectors.console import being_published
 from hits.services import bookings, collect, jobs
+from hits.services.adopting import LAG
 from hits.services.environment import refuse_other_marketplace
 from hits.services.errors import Refused
 from hits.services.jobs import Progress
@@ -31,7 +31,6 @@ from hits.services.jobs import Progress
 logger = logging.getLogger(__name__)
 
 RECONCILE_TASK = "hits.reconcile_batch"
-LAG = timedelta(minutes=5)  # a HIT that was made a moment ago may not be shown everywhere yet
 MISSING = "missing"  # live by our rows, and not on the marketplace
 WAITING = "waiting"  # on the marketplace, and its publication was never finished here
 SURPLUS = "surplus"  # on the marketplace beside the one that we know, or given up here
@@ -143,7 +142,9 @@ def _walk(
     batch: Batch, marketplace: Marketplace, there: Mapping[str, RemoteHit], progress: Progress | None
 ) -> _Look:
     look = _Look()
-    pays_bonuses = bool(batch.bonus_cents) or TopUp.objects.filter(batch=batch).exists()
+    # A script of the requester's may have sent some where the batch offers none; then they were booked.
+    booked = LedgerEntry.objects.filter(batch=batch, entry=Entry.BONUS)
+    pays_bonuses = bool(batch.bonus_cents) or TopUp.objects.filter(batch=batch).exists() or booked.exists()
     hits = Hit.objects.filter(unit__batch=batch, state=HitState.LIVE).select_related("unit__batch__project")
     total = hits.count() if progress is not None else 0
     for number, hit in enumerate(hits.order_by("pk").iterator(chunk_size=200), start=1):
@@ -205,14 +206,16 @@ def _unknown(batch: Batch, there: Iterable[RemoteHit]) -> list[Finding]:
     known = set(rows.exclude(hit_id=None).values_list("hit_id", flat=True))
     unfinished = rows.filter(hit_id=None, state__in=UNPUBLISHED_HIT_STATES)
     waiting = dict(unfinished.values_list("annotation", "pk"))
+    given_up = dict(rows.filter(state=HitState.CANCELLED).values_list("annotation", "pk"))
     units = {str(public_id) for public_id in batch.units.values_list("public_id", flat=True)}
     found = []
     for hit in carrying:
         unit = hit.annotation.removeprefix(prefix).split("/", 1)[0]
         if hit.hit_id in known or unit not in units:
             continue
-        ours = waiting.pop(hit.annotation, None)
-        found.append(Finding(SURPLUS if ours is None else WAITING, hit.hit_id, hit.annotation, ours))
+        what = WAITING if hit.annotation in waiting else SURPLUS
+        ours = waiting.pop(hit.annotation, None) or given_up.pop(hit.annotation, None)
+        found.append(Finding(what, hit.hit_id, hit.annotation, ours))
     return found
 
 

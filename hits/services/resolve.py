@@ -8,11 +8,11 @@ from django.db import IntegrityError, transaction
 
 from hits.domain.states import BatchState, HitState, Match, Remedy, Verdict
 from hits.models import Assignment, Batch, Decision, Hit, Job, Resolution, Submission
-from hits.mturk.port import Failure, Marketplace, MarketplaceError
+from hits.mturk.port import Failure, Marketplace, MarketplaceError, RemoteHit
 from hits.payments import ledger
 from hits.payments.models import Entry
 from hits.selectors import reconciliation
-from hits.services import audit, batches, review
+from hits.services import adopting, audit, batches, review
 from hits.services.environment import refuse_other_marketplace
 from hits.services.errors import Conflict, Refused
 from hits.services.launch import annotation, create_token
@@ -135,7 +135,9 @@ def expire_surplus(
 ) -> None:
     """Take a HIT that our rows do not know from the marketplace: expire it, and dispose of it if nobody took it.
 
-    Repeatable. What workers handed in for it stays on the marketplace, to be decided on there.
+    One that we gave up is taken up again first: its work is looked at and paid as any other, and its batch closes
+    when that is done. Of any other, what workers handed in stays on the marketplace, to be decided on there.
+    Repeatable.
 
     Raises:
         Refused: the latest comparison does not name it, or the marketplace refused.
@@ -145,12 +147,21 @@ def expire_surplus(
         raise Refused("The latest comparison does not name this HIT. Compare again.")
     _tell_the_trail(batch, by, "expire_surplus", hit_id)
     try:
+        if _taken_up(batch, marketplace.get_hit(hit_id)):
+            return  # closing the batch expires it
         marketplace.expire(hit_id)
         marketplace.delete_hit(hit_id)
     except MarketplaceError as error:
         if error.failure is Failure.WRONG_STATE:
             return  # expired, and somebody has it in hand or handed it in
         raise Refused(f"HIT {hit_id}: the marketplace refused to expire it: {error}") from error
+
+
+def _taken_up(batch: Batch, remote: RemoteHit) -> bool:
+    given_up = Hit.objects.filter(
+        unit__batch=batch, annotation=remote.annotation, state=HitState.CANCELLED
+    ).first()
+    return given_up is not None and adopting.went_live(batch, given_up, remote)
 
 
 def _check_missing(hit: Hit) -> None:

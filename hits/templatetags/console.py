@@ -93,6 +93,7 @@ _ACTIONS = {
     "reconcile.begin_anew": "Published a lost task again",
     "reconcile.give_up": "Gave a lost task up",
     "reconcile.expire_surplus": "Stopped offering an unknown task",
+    "reconcile.book_bonus": "Booked a bonus that a script sent",
     "applicant.pass": "Passed an applicant",
     "applicant.decline": "Declined an applicant",
     "worker.grant": "Granted a qualification",

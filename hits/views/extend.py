@@ -12,9 +12,9 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from hits.domain.costs import cost_table
 from hits.domain.opinions import MOST_PER_HIT
-from hits.domain.states import BatchState
+from hits.domain.states import OPEN_JOB_STATES, UNPUBLISHED_HIT_STATES, BatchState, CallState
 from hits.forms import PageForm, launch_key, typed_cost
-from hits.models import Batch
+from hits.models import Batch, Hit, Job
 from hits.services import extend as services
 from hits.services.errors import Refused
 from hits.services.launch import MAX_OPINIONS
@@ -64,13 +64,26 @@ def _page(
         "most_days": MOST_DAYS,
         "most_per_hit": MOST_PER_HIT,
         "may_extend": batch.state == BatchState.LIVE,
-    }
+    } | _in_the_way(batch)
     if form.is_bound and form.is_valid() and any(form.wish):
         context |= _confirming(batch, *form.wish)
+        context["shut"] = context["shut"] or bool(context["busy"] or context["unpublished"])
         context["once"] = launch_key(request.POST) or uuid.uuid4().hex
     if refusal is not None:
         context |= refusal_context(request.POST, refusal)
     return render(request, "hits/extend.html", context, status=status)
+
+
+def _in_the_way(batch: Batch) -> dict[str, Any]:
+    """Return what has to be carried out before another extension, with what a person can press about it."""
+    waiting = services.not_carried_out(batch)
+    keys = [f"{what}:{batch.pk}" for what in ("publish", "extend")]
+    return {
+        "not_extended": [call for call in waiting if call.state == CallState.REFUSED],
+        "busy": bool(waiting),
+        "unpublished": Hit.objects.filter(unit__batch=batch, state__in=UNPUBLISHED_HIT_STATES).count(),
+        "running": list(Job.objects.filter(exclusive_key__in=keys, state__in=OPEN_JOB_STATES)),
+    }
 
 
 def _form(data: Mapping[str, Any]) -> ExtendForm:

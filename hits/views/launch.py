@@ -58,6 +58,7 @@ def batch_new(request: HttpRequest, project: Project) -> HttpResponse:
             if request.POST.get("step") != "change":
                 key = launch_key(request.POST) or uuid.uuid4().hex
                 context |= _estimate(project, kind, form) | {"launch_key": key}
+                return render(request, "hits/batch_confirm.html", context, status=status)
         else:
             status = 400
     return render(request, "hits/batch_new.html", context, status=status)

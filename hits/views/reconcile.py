@@ -8,18 +8,20 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from hits.domain.costs import CostLine, CostTable
 from hits.domain.money import format_dollars
-from hits.domain.states import OPEN_JOB_STATES, AssignmentStatus, Match, Remedy
+from hits.domain.states import OPEN_JOB_STATES, AssignmentStatus, BatchState, Match, Remedy
 from hits.forms import typed_cost
 from hits.models import Assignment, Batch, Decision, Hit, Job, Submission
 from hits.mturk.boto import marketplace
+from hits.mturk.environments import current
 from hits.selectors import reconciliation
 from hits.services import batches as batch_services
 from hits.services import compensation, reconcile, resolve, review
-from hits.services.budget import confirmation_of
 from hits.services.errors import Conflict, Refused
 from hits.views.access import batch_page
 from hits.views.balance import forget_balance
+from hits.views.costs import cost_context, refusal_context
 from hits.views.who import person
 
 _DONE = {
@@ -74,14 +76,20 @@ def reconcile_assignment(request: HttpRequest, batch: Batch, assignment_id: int)
     (row,) = reconciliation.described(rows.select_related("hit__unit__batch__project", "worker")) or (None,)
     if row is None:
         raise Http404("There is no such page.")
+    refused: dict[str, Any] = {}
     if request.method == "POST":
-        return _resolve_assignment(request, batch, row.assignment)
+        resolved = _resolve_assignment(request, batch, row.assignment)
+        if isinstance(resolved, HttpResponse):
+            return resolved
+        refused = _refusal(request, resolved)
     context = _item(batch) | {
         "row": row,
         "open": reconciliation.open_assignments(batch).filter(pk=assignment_id).exists(),
         "undecided": row.assignment.status == AssignmentStatus.SUBMITTED,
     }
-    return render(request, "hits/reconcile_assignment.html", context)
+    return render(
+        request, "hits/reconcile_assignment.html", context | refused, status=400 if refused else 200
+    )
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -92,21 +100,37 @@ def reconcile_submission(request: HttpRequest, batch: Batch, submission_id: uuid
     submission = rows.select_related("attempt__hit__unit__batch__project", "attempt__worker").first()
     if submission is None:
         raise Http404("There is no such page.")
+    refused: dict[str, Any] = {}
     if request.method == "POST":
-        return _resolve_submission(request, batch, submission)
-    owed = reconciliation.owed_cents(submission)
-    environment = marketplace().environment
-    most = owed + environment.fees.fee_cents(owed, 1)  # a launch of today, with today's fees
-    context = _item(batch) | {
+        resolved = _resolve_submission(request, batch, submission)
+        if isinstance(resolved, HttpResponse):
+            return resolved
+        refused = _refusal(request, resolved)
+    context = _item(batch) | _compensation_cost(batch, submission)
+    context |= {
         "submission": submission,
         "said": reconciliation.said_in(submission),
         "again": reconciliation.handed_in_again(submission),
         "open": reconciliation.is_lost(submission),
-        "owed_cents": owed,
-        "most_cents": most,
-        "confirmation": confirmation_of(project=batch.project, environment=environment, most_cents=most),
     }
-    return render(request, "hits/reconcile_submission.html", context)
+    return render(
+        request, "hits/reconcile_submission.html", context | refused, status=400 if refused else 200
+    )
+
+
+def _compensation_cost(batch: Batch, submission: Submission) -> dict[str, Any]:
+    owed = reconciliation.owed_cents(submission)
+    fee = current().fees.fee_cents(owed, 1)  # a launch of today, with today's fees
+    cost = CostTable((CostLine("Reward", owed, 1, owed), CostLine("Fee on it", fee)))
+    return cost_context(project=batch.project, cost=cost, held_cents=owed + fee, most_cents=owed + fee) | {
+        "owed_cents": owed,
+        "most_cents": owed + fee,
+    }
+
+
+def _refusal(request: HttpRequest, error: Refused) -> dict[str, Any]:
+    """Return what a page shows after a refusal, with the reason and the sum that were typed."""
+    return refusal_context(request.POST, error) | {"note": request.POST.get("note", "")}
 
 
 @require_POST
@@ -123,6 +147,9 @@ def reconcile_hit(request: HttpRequest, batch: Batch) -> HttpResponse:
 
 def _mend(request: HttpRequest, batch: Batch, act: str, hit_id: str) -> str:
     by = person(request)
+    if act == "adopt" and batch.state == BatchState.CLOSING:
+        batch_services.request_sync(batch=batch, by=by)
+        return "The task is being taken up, and will be offered no more."
     if act == "adopt":
         batch_services.resume_publish(batch=batch, by=by)
         return "Publishing goes on, and takes the task up."
@@ -152,15 +179,15 @@ def _remedy(request: HttpRequest) -> Remedy:
         raise Refused("Choose what to do about it.") from None
 
 
-def _resolve_assignment(request: HttpRequest, batch: Batch, assignment: Assignment) -> HttpResponse:
+def _resolve_assignment(request: HttpRequest, batch: Batch, assignment: Assignment) -> HttpResponse | Refused:
+    """Write the remedy down and go back to the list, or return why not."""
     try:
         remedy = _remedy(request)
         _, decision = resolve.resolve_assignment(
             assignment=assignment, remedy=remedy, note=request.POST.get("note", ""), by=person(request)
         )
     except Refused as error:
-        messages.error(request, f"Nothing was decided: {error}")
-        return redirect("reconcile-assignment", batch.pk, assignment.pk)
+        return error
     if decision is not None:
         _settle(request, decision)
     messages.success(request, _DONE[remedy])
@@ -176,7 +203,8 @@ def _settle(request: HttpRequest, decision: Decision) -> None:
     forget_balance()
 
 
-def _resolve_submission(request: HttpRequest, batch: Batch, submission: Submission) -> HttpResponse:
+def _resolve_submission(request: HttpRequest, batch: Batch, submission: Submission) -> HttpResponse | Refused:
+    """Keep or compensate and go back to the list, or return why not."""
     note, by = request.POST.get("note", ""), person(request)
     try:
         remedy = _remedy(request)
@@ -188,8 +216,7 @@ def _resolve_submission(request: HttpRequest, batch: Batch, submission: Submissi
         else:
             raise Refused("The marketplace shows nothing here that could be decided on.")
     except Refused as error:
-        messages.error(request, f"Nothing was decided: {error}")
-        return redirect("reconcile-submission", batch.pk, submission.pk)
+        return error
     if remedy is Remedy.COMPENSATE:
         owed, worker = format_dollars(reconciliation.owed_cents(submission)), submission.attempt.worker
         said = f"{worker} gets a task that pays {owed} within a minute or two, and is told."

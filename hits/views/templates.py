@@ -7,6 +7,7 @@ from django.conf import settings
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.html import format_html
 from django.views.decorators.cache import never_cache
 from django.views.decorators.clickjacking import xframe_options_exempt
 from django.views.decorators.http import require_http_methods
@@ -28,7 +29,7 @@ from hits.services.errors import Refused
 from hits.views.access import project_page
 from hits.views.balance import forget_balance
 from hits.views.costs import cost_context, refusal_context, with_funds
-from hits.views.template_frame import framed_document
+from hits.views.template_frame import framed_document, policy
 from hits.views.who import person
 
 
@@ -85,12 +86,26 @@ def template_document(request: HttpRequest, project: Project, template_id: int) 
     values: dict[str, str] = {}
     try:
         table = parse_rows(request.POST.get("rows", ""))
-        wanted = row_number(request.POST.get("row", "")) or 1
-        values = table.values(min(max(wanted, 1), len(table.rows)) - 1)
     except RowsError:
         pass  # without rows the variables are shown by name
+    else:
+        typed = request.POST.get("row", "").strip() or "1"
+        wanted = row_number(typed)
+        if wanted is None or not 1 <= wanted <= len(table.rows):
+            return _no_such_row(typed, len(table.rows))
+        values = table.values(wanted - 1)
     html = fill_in(template.html, values)
     return framed_document(html, origin=settings.PUBLIC_URL, hosts=(), framed_by=(settings.PUBLIC_URL,))
+
+
+def _no_such_row(typed: str, rows: int) -> HttpResponse:
+    """Say in the frame that the CSV has no such row."""
+    said = f"There is no row {typed[:20]}: the CSV has {rows} row{'' if rows == 1 else 's'}."
+    reply = HttpResponse(format_html("<!doctype html><title>Preview</title><p>{}</p>", said), status=400)
+    reply["Content-Security-Policy"] = policy(
+        origin=settings.PUBLIC_URL, hosts=(), framed_by=(settings.PUBLIC_URL,)
+    )
+    return reply
 
 
 def _template(project: Project, pk: int) -> TaskTemplate:

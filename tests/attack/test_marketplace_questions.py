@@ -12,16 +12,18 @@ from django.utils import timezone
 
 from hits.marketplace.errors import Refused
 from hits.marketplace.formats.content import sanitise
+from hits.marketplace.formats.form_answers import Fault, read_answers
 from hits.marketplace.formats.html_question import build_html_question, prepare_page, with_first_script
 from hits.marketplace.formats.layout import LayoutError, fill
-from hits.marketplace.formats.patterns import compile_pattern
-from hits.marketplace.formats.question_form import parse_question_form
+from hits.marketplace.formats.patterns import MAX_WORK, compile_pattern
+from hits.marketplace.formats.question_form import QuestionForm, parse_new_form, parse_question_form
 from hits.marketplace.formats.xml import SCHEMAS
 from hits.marketplace.models import HIT, Assignment, QualificationType, SlotState, Worker
 from hits.marketplace.selectors.accounts import unbalanced_requesters
 from hits.marketplace.services import accounts, attempts
 from tests.marketplace.conftest import near, near_market, requester, worker, workers  # noqa: F401
 from tests.marketplace.support import Market, accept, hit_params, later, secret_of
+from tests.support.question_forms import form_xml, free_text, question
 from tests.support.threads import together
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -48,7 +50,67 @@ def test_a_long_class_of_characters_costs_what_a_short_one_does() -> None:
     assert pattern.found_in(listed[-15:])
     assert not pattern.found_in(listed[:14] + chr(0x4E01))
     long = compile_pattern(f"[{listed}]{{15}}-")
-    assert seconds(lambda: long.found_in(listed[-1] * long.longest)) < 5 * QUICK_SECONDS
+    assert seconds(lambda: long.found_in(listed[-1] * 20_000)) < 5 * QUICK_SECONDS
+
+
+def _slow_form(patterns: int, source: str = "(a?){190}-") -> QuestionForm:
+    """Return a form of as many questions, each with a pattern that looks at nearly all of its steps every time."""
+    rule = f'<AnswerFormatRegex regex="{source}"/>'
+    return parse_new_form(form_xml(*(question(f"q{n}", free_text(rule)) for n in range(patterns))))
+
+
+@pytest.mark.timeout(60)
+def test_all_patterns_of_a_form_together_do_not_hold_the_site() -> None:
+    form = _slow_form(50)
+    started = time.perf_counter()
+    answers, problems = read_answers(form, {row.field: ["a" * 1_000] for row in form.questions})
+    assert (
+        time.perf_counter() - started < QUICK_SECONDS
+    )  # 50 times a pattern's own limit took from five seconds
+    assert (answers, len(problems)) == ([], 50)
+    always = MAX_WORK // form.pattern_steps
+    kinds = [(problem.fault, problem.bound) for problem in problems]
+    checked = kinds.count((Fault.FORMAT, None))
+    assert kinds[checked:] == [(Fault.TOO_LONG, always)] * (50 - checked)  # one bound, and the same for all
+    assert 0 < checked < 50
+
+
+@pytest.mark.timeout(60)
+def test_texts_within_the_bound_are_matched_whatever_was_before() -> None:
+    form = _slow_form(50)
+    always = MAX_WORK // form.pattern_steps
+    fields = [row.field for row in form.questions]
+    posted = {field: ["a" * 90_000] for field in fields[:-1]} | {fields[-1]: ["a" * (always - 1) + "-"]}
+    started = time.perf_counter()
+    answers, problems = read_answers(form, posted)
+    assert [answer.question for answer in answers] == ["q49"]
+    assert {problem.fault for problem in problems} == {Fault.TOO_LONG}
+    within = {field: ["a" * always] for field in fields}
+    assert {problem.fault for problem in read_answers(form, within)[1]} == {Fault.FORMAT}
+    assert time.perf_counter() - started < 2 * QUICK_SECONDS
+
+
+def test_ordinary_patterns_never_meet_the_limit() -> None:
+    form = _slow_form(25, source="^.{1,300}$")
+    posted = {row.field: ["a" * 300] for row in form.questions}
+    assert len(read_answers(form, posted)[0]) == 25
+    essay = _slow_form(1, source=r"(^$|\S{2,})")
+    assert read_answers(essay, {"q1": ["a word " * 14_000]})[1] == []
+
+
+@pytest.mark.timeout(60)
+def test_patterns_that_would_match_hardly_a_text_are_refused_at_first_and_stay_readable(
+    near: Any,  # noqa: F811
+) -> None:
+    rule = '<AnswerFormatRegex regex="(a?){500}-"/>'
+    xml = form_xml(*(question(f"q{n}", free_text(rule)) for n in range(30)))
+    with pytest.raises(ClientError, match="come to 30060 steps together; at most 20000"):
+        near.create_hit(**hit_params(Question=xml))
+    with pytest.raises(ClientError, match="Test: The AnswerFormatRegex elements come to 30060 steps"):
+        near.create_qualification_type(
+            Name="n", Description="d", QualificationTypeStatus="Active", Test=xml, TestDurationInSeconds=60
+        )
+    assert parse_question_form(xml).pattern_steps == 30_060
 
 
 @pytest.mark.parametrize(
@@ -87,10 +149,10 @@ def test_white_space_and_comments_do_not_hold_the_site() -> None:
 
 @pytest.mark.timeout(60)
 def test_a_question_of_half_comments_is_refused_at_once(near: Any) -> None:  # noqa: F811
-    for question in ["<!--" * 16_000, "<!--" * 500_000]:
+    for xml in ["<!--" * 16_000, "<!--" * 500_000]:
         started = time.perf_counter()
         with pytest.raises(ClientError, match="ParameterValidationError"):
-            near.create_hit(**hit_params(Question=question))
+            near.create_hit(**hit_params(Question=xml))
         assert time.perf_counter() - started < QUICK_SECONDS
     assert not HIT.objects.exists()
 
@@ -101,7 +163,9 @@ def test_a_short_layout_does_not_make_a_page_of_gigabytes() -> None:
     assert fill("${a}${a}", {"a": "x"}) == "xx"
 
 
-@pytest.mark.parametrize("declared", ["ISO-8859-1", "utf-8", "windows-1252", "ASCII"])
+@pytest.mark.parametrize(
+    "declared", ["ISO-8859-1", "utf-8", "windows-1252", "ASCII", "UTF-16", "no-such-encoding"]
+)
 def test_a_declared_encoding_does_not_garble_what_was_decoded_before(declared: str) -> None:
     xml = (
         f'<?xml version="1.0" encoding="{declared}"?>'

@@ -5,9 +5,13 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
+from django.test import Client
+from django.urls import reverse
 from django.utils import timezone
 
+from annotation_site.books import check_books
 from hits import tasks
 from hits.domain.states import AssignmentStatus, BatchState, CallState, HitState, Verdict
 from hits.marketplace.models import HIT, BonusPayment, Requester
@@ -16,7 +20,8 @@ from hits.models import Assignment, Batch, Decision, Hit, Image, Job, OutgoingCa
 from hits.mturk.boto import marketplace
 from hits.mturk.port import Environment, Failure, MarketplaceError, RemoteHit
 from hits.payments import ledger
-from hits.services import batches, collect, outbox, publish, review
+from hits.services import batches, collect, outbox, publish, reconcile, review
+from hits.services.adopting import LAG
 from hits.services.errors import Conflict, Refused
 from hits.services.rate import Pace
 from tests.support import market
@@ -254,6 +259,149 @@ def test_closing_finds_a_hit_whose_creation_was_not_confirmed(
     batches.expire_hits(batch=batch, marketplace=marketplace())
     assert Hit.objects.get().state == HitState.EXPIRED
     assert ledger.totals(batch=batch).held == marketplace().balance().on_hold_cents == 0
+
+
+def stopped(batch: Batch, port: Any) -> None:
+    """Stop a batch's publication, and let everything be taken off that ``port`` shows."""
+    Job.objects.update(state="failed")
+    batches.request_close(batch=batch, by=None)
+    batches.expire_hits(batch=batch, marketplace=port)
+    batch.refresh_from_db()
+
+
+def test_stopping_waits_for_a_task_that_the_list_does_not_show_yet(
+    project: Project, make_image: MakeImage, later: Callable[[timedelta], None]
+) -> None:
+    market.fund()
+    batch = launched(project, [make_image(1)])
+    port = Faulty(create_hit="lost")
+    with pytest.raises(Refused):
+        publish.publish_batch(batch=batch, marketplace=port)
+    port.list_hits = lambda: iter([])  # type: ignore[method-assign]
+    stopped(batch, port)
+    assert (batch.state, Hit.objects.get().state) == (BatchState.CLOSING, HitState.INTENT)
+    later(timedelta(minutes=1))  # by now the list shows it
+    for _ in range(2):
+        tasks.sync_live_batches()
+    batch.refresh_from_db()
+    assert (batch.state, Hit.objects.get().state) == (BatchState.CLOSED, HitState.EXPIRED)
+    assert HIT.objects.get().disposed_at is not None
+    assert ledger.totals(batch=batch).held == marketplace().balance().on_hold_cents == 0
+
+
+def test_a_task_that_never_came_to_be_is_given_up_after_the_list_s_lag(
+    project: Project, make_image: MakeImage, later: Callable[[timedelta], None]
+) -> None:
+    market.fund()
+    batch = launched(project, [make_image(1)])
+    with pytest.raises(Refused):
+        publish.publish_batch(batch=batch, marketplace=Faulty(create_hit=LOST))
+    stopped(batch, marketplace())
+    for wait, state in ((LAG - timedelta(seconds=1), BatchState.CLOSING), (LAG, BatchState.CLOSED)):
+        later(wait)
+        tasks.sync_live_batches()
+        batch.refresh_from_db()
+        assert batch.state == state
+    assert Hit.objects.get().state == HitState.CANCELLED
+
+
+def test_a_task_made_long_after_the_stop_is_taken_up_and_taken_off(
+    project: Project, make_image: MakeImage, later: Callable[[timedelta], None]
+) -> None:
+    """Its publisher slept longer than its lease, and the batch was closed meanwhile."""
+    market.fund()
+    batch = launched(project, [make_image(1)])
+    port = Faulty()
+
+    def create(**more: Any) -> RemoteHit:
+        Batch.objects.update(lease_until=timezone.now())
+        stopped(batch, marketplace())
+        later(LAG)
+        tasks.sync_live_batches()
+        batch.refresh_from_db()
+        assert (batch.state, Hit.objects.get().state) == (BatchState.CLOSED, HitState.CANCELLED)
+        return port.real.create_hit(**more)
+
+    port.create_hit = create
+    publish.publish_batch(batch=batch, marketplace=port)
+    batch.refresh_from_db()
+    assert (batch.state, Hit.objects.get().state) == (BatchState.CLOSING, HitState.LIVE)
+    for _ in range(2):
+        tasks.sync_live_batches()
+    batch.refresh_from_db()
+    assert (batch.state, Hit.objects.get().state) == (BatchState.CLOSED, HitState.EXPIRED)
+    assert ledger.totals(batch=batch).held == marketplace().balance().on_hold_cents == 0
+
+
+def test_work_on_a_task_that_was_given_up_is_paid_once_a_comparison_finds_it(
+    project: Project, make_image: MakeImage, later: Callable[[timedelta], None], client: Client, admin: User
+) -> None:
+    market.fund()
+    batch = launched(project, [make_image(1)])
+    port = Faulty(create_hit="lost")
+    with pytest.raises(Refused):
+        publish.publish_batch(batch=batch, marketplace=port)
+    port.list_hits = lambda: iter([])  # type: ignore[method-assign]
+    stopped(batch, port)
+    later(LAG)
+    batches.finish_closing(batch=batch, marketplace=port)
+    batch.refresh_from_db()
+    assert batch.state == BatchState.CLOSED
+    there = HIT.objects.get()
+    (found,) = reconcile.reconcile_batch(batch=batch, marketplace=marketplace()).findings
+    assert (found["what"], found["hit_id"]) == (reconcile.SURPLUS, there.hit_id)
+    client.force_login(admin)
+    assert b"and given up here" in client.get(reverse("batch-reconcile", args=[batch.pk])).content
+    client.post(reverse("reconcile-hit", args=[batch.pk]), {"act": "expire", "hit_id": there.hit_id})
+    market.work(Hit.objects.get(state=HitState.LIVE), market.market_worker())
+    tasks.sync_live_batches()
+    approve(Assignment.objects.get())
+    tasks.sync_live_batches()
+    batch.refresh_from_db()
+    assert (batch.state, Hit.objects.get().state) == (BatchState.CLOSED, HitState.EXPIRED)
+    assert HIT.objects.get().disposed_at is not None
+    sums = ledger.totals(batch=batch)
+    assert (sums.reward, sums.held, marketplace().balance().on_hold_cents) == (110, 0, 0)
+
+
+def overriding(row: Assignment) -> Decision:
+    """Return the decision to pay what was rejected; nothing of it is carried out."""
+    rejection = review.decide(assignment=row, verdict=Verdict.REJECT, by=None, feedback="Boxes miss.")
+    review.settle(decision=rejection, marketplace=marketplace())
+    row.refresh_from_db()
+    return review.override(assignment=row, by=None)
+
+
+@pytest.mark.parametrize("trouble", [LOST, MarketplaceError(Failure.NO_FUNDS, "insufficient funds")])
+def test_a_task_is_not_disposed_of_before_an_override_is_carried_out(
+    waiting: Assignment, trouble: MarketplaceError
+) -> None:
+    batch = waiting.hit.unit.batch
+    decision = overriding(waiting)
+    port = Faulty(approve=trouble)
+    with pytest.raises(Refused):
+        review.settle(decision=decision, marketplace=port)
+    stopped(batch, port)
+    assert (batch.state, HIT.objects.get().disposed_at) == (BatchState.CLOSING, None)
+    if trouble is not LOST:
+        batches.retry_refused(decision=decision, by=None)
+    tasks.sync_live_batches()
+    batch.refresh_from_db()
+    assert (batch.state, HIT.objects.get().disposed_at is None) == (BatchState.CLOSED, False)
+    totals = ledger.totals(batch=batch)
+    assert (totals.reward, totals.bonus, totals.held) == (110, 30, 0)
+    assert marketplace().balance().on_hold_cents == 0
+
+
+def test_an_override_that_comes_too_late_says_so_and_both_ledgers_agree(waiting: Assignment) -> None:
+    decision = overriding(waiting)
+    marketplace().expire(str(waiting.hit.hit_id))
+    marketplace().delete_hit(str(waiting.hit.hit_id))  # a script was faster
+    with pytest.raises(Refused, match="its task is disposed of, or 30 days have passed"):
+        review.settle(decision=decision, marketplace=marketplace())
+    outbox.settle_outstanding(marketplace=marketplace())
+    assert not BonusPayment.objects.exists()
+    assert check_books().agrees
 
 
 def test_what_the_clock_approves_gets_its_promised_bonus_once(waiting: Assignment) -> None:

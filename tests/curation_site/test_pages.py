@@ -163,6 +163,30 @@ def test_a_round_is_queued_with_the_paper_s_floor(client: Client, work: Work, re
     assert job.args["options"]["min_candidates"] == 12
 
 
+def test_a_refused_rating_says_why_and_keeps_what_was_typed(
+    client: Client, places: dict[str, tuple[str, str]], researcher: User
+) -> None:
+    market.fund(89)
+    client.force_login(researcher)
+    url = places["round"][1]
+    values = {"name": "First look", "reward": "0.30", "assignments": "3", "units": "1"}
+    short = client.post(url, values | {"step": "launch"})
+    page = squeezed(short)
+    assert short.status_code == 400
+    assert "Not launched: insufficient funds: $0.90 will be held and the account has $0.89" in page
+    for name, value in values.items():
+        assert f'name="{name}" value="{value}"' in page
+
+    market.fund(1)
+    Project.objects.update(confirm_above_cents=89)
+    page = squeezed(client.post(url, values | {"step": "launch", "typed_cost": "0.89"}))
+    assert "$0.89 is another sum; type the most that this can cost, 0.90." in page
+    assert 'value="0.89" aria-invalid="true"' in page
+    assert not ComparisonRound.objects.filter(batch__isnull=False).exists()
+    assert client.post(url, values | {"step": "launch", "typed_cost": "0.90"}).status_code == 302
+    assert ComparisonRound.objects.filter(batch__isnull=False).exists()
+
+
 def test_launching_a_round_takes_two_steps(
     client: Client, places: dict[str, tuple[str, str]], researcher: User
 ) -> None:

@@ -11,7 +11,7 @@ from hits.models import Batch, Hit, Image, OutgoingCall, Project, TopUp
 from hits.services.launch import Terms
 from tests.support import market
 from tests.support.answers import observations
-from tests.support.axe import check_page
+from tests.support.axe import check_page, check_width
 from tests.support.loop import approve, collected, published
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -31,8 +31,8 @@ def batch(project: Project, make_image: Callable[..., Image]) -> Batch:
     return batch
 
 
-@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark")])
-def test_axe_finds_nothing(
+@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (768, "light"), (390, "dark")])
+def test_axe_finds_nothing_and_no_table_is_cut_off(
     batch: Batch,
     open_page: Callable[..., Any],
     sign_in: Callable[..., None],
@@ -43,14 +43,16 @@ def test_axe_finds_nothing(
     page = open_page(width=width, color_scheme=scheme)
     sign_in(page, admin.username)
     for address in (
+        f"/projects/{batch.project.slug}/",
         f"/projects/{batch.project.slug}/pay",
+        f"/projects/{batch.project.slug}/money",
         f"/batches/{batch.pk}/top-up",
         f"/batches/{batch.pk}/",
+        f"/batches/{batch.pk}/reconcile",
     ):
         page.goto(address)
         check_page(page, f"{address} at {width}")
-        wide = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
-        assert wide <= 0, f"{address} is wider than the window"
+        check_width(page, f"{address} at {width}")
 
 
 def test_a_researcher_tops_up(

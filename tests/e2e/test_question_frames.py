@@ -9,8 +9,9 @@ import pytest
 from hits.domain.answer_xml import parse_answer
 from hits.marketplace import transport
 from hits.marketplace.formats.html_question import build_html_question
-from hits.marketplace.models import Assignment, Attempt
+from hits.marketplace.models import Assignment, Attempt, Clock, Requester
 from hits.marketplace.services import accounts
+from hits.marketplace.services.layouts import create_layout
 from tests.marketplace.support import hit_params
 from tests.marketplace.test_questions import FORM
 from tests.support import market
@@ -138,6 +139,41 @@ def test_an_old_page_is_previewed_filled_in_and_handed_in(
         "why": "Fists, frowns & <silence>",
     }
     assert Attempt.objects.get().outcome == "submitted"
+
+
+# A page of Amazon's editor: its site put form and button around it, and its library in front.
+EDITOR_PAGE = """<section><p>${text}</p><p id="seen"></p>
+<label>What is it? <input name="what" required></label>
+<label><input type="checkbox" name="seen_there" value="dog"> dog</label>
+<label><input type="checkbox" name="seen_there" value="kite"> kite</label></section>
+<script>turkSetAssignmentID();
+document.getElementById('seen').textContent = turkGetParam('assignmentId', '');</script>"""
+
+
+def test_a_layout_of_amazons_editor_is_filled_in_and_handed_in(
+    requester: Any, open_page: Callable[..., Any], sign_in: Callable[[Any, str], None]
+) -> None:
+    account = Requester.objects.get(name="Abduction lab")
+    layout = create_layout(requester=account, name="Kite", html=EDITOR_PAGE, now=Clock.now())
+    values = [{"Name": "text", "Value": "<b>Look up</b>"}]
+    params = hit_params(HITLayoutId=layout.layout_id, HITLayoutParameters=values, MaxAssignments=1)
+    del params["Question"]
+    hit = requester.create_hit(**params)["HIT"]
+    market.market_worker("wilma")
+    page = open_page(390, 844)
+    sign_in(page, "wilma")
+    page.goto(f"/work/groups/{hit['HITTypeId']}/preview")
+    page.get_by_role("button", name="Start").click()
+    frame = page.frame_locator("#task-frame")
+    frame.locator("#seen").get_by_text(Assignment.objects.get().assignment_id).wait_for()
+    frame.get_by_text("Look up").wait_for()
+    frame.get_by_label("What is it?").fill("A kite")
+    frame.get_by_label("dog", exact=True).check()
+    frame.get_by_label("kite", exact=True).check()
+    frame.get_by_role("button", name="Submit").click()
+    page.locator("#done").get_by_text("Submitted.").wait_for()
+    (row,) = requester.list_assignments_for_hit(HITId=hit["HITId"])["Assignments"]
+    assert parse_answer(row["Answer"]) == {"what": "A kite", "seen_there": "dog|kite"}
 
 
 def test_a_form_of_the_marketplace_is_corrected_and_handed_in(

@@ -124,3 +124,18 @@ def test_the_hit_page_sets_no_cookie_inside_the_frame(
     cookies = page.context.cookies(site.replace("localhost", "127.0.0.1"))
     assert cookies == []
     assert "localhost" in {cookie["domain"] for cookie in page.context.cookies()}
+
+
+@pytest.mark.parametrize("host", ["outside.localhost", "127.0.0.2"])
+def test_the_browser_knows_no_host_but_this_sites_two(chromium: Any, site: str, host: str) -> None:
+    """Names and addresses of loopback itself, so that nothing leaves the machine when the flag is lost."""
+    failures: list[str] = []
+    page = chromium.new_page()
+    page.on("requestfailed", lambda request: failures.append(request.failure))
+    fetch = "async address => { try { await fetch(address, {mode: 'no-cors'}) } catch (error) { return 'failed' } }"
+    address = site.replace("localhost", host)
+    try:
+        assert page.evaluate(fetch, f"{address}/healthz") == "failed"
+    finally:
+        page.close()
+    assert failures == ["net::ERR_NAME_NOT_RESOLVED"]

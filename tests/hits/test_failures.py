@@ -4,29 +4,34 @@ A kill is ``os._exit`` in a fork that works on the test's file database; see ``t
 """
 
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from datetime import timedelta
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from django.test import Client
+from django.urls import reverse
 
+from hits import tasks
 from hits.domain.crashpoints import EXIT_STATUS
-from hits.domain.states import CallState, HitState, Verdict
+from hits.domain.states import CallState, HitState, JobState, Verdict
 from hits.marketplace.models import HIT, BonusPayment
 from hits.marketplace.models import Assignment as Slot
 from hits.marketplace.services.clock import reset_clock
-from hits.models import Assignment, AuditEvent, Batch, Hit, Image, OutgoingCall, Project
+from hits.models import Assignment, AuditEvent, Batch, Hit, Image, Job, OutgoingCall, Project
 from hits.mturk import boto
 from hits.mturk.boto import marketplace
+from hits.mturk.port import Environment
 from hits.services import extend, outbox, publish, review
 from hits.services.errors import Conflict
-from hits.services.rate import Pace
+from hits.services.rate import Pace, pace_for
 from tests.support import children, faults, market
 from tests.support.answers import observations
 from tests.support.failing import (
     CREATE,
+    Clock,
     Later,
     check_each_once,
     check_money,
@@ -36,7 +41,7 @@ from tests.support.failing import (
     settle_all,
     spread,
 )
-from tests.support.faults import DROP_AFTER, FAIL_AFTER, HANG_AFTER, KINDS, Plan
+from tests.support.faults import DROP_AFTER, FAIL_AFTER, HANG_AFTER, KINDS, THROTTLE, Plan
 from tests.support.loop import collected
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -144,6 +149,39 @@ def test_publishing_again_after_a_day_makes_nothing_twice(
     assert children.forked(publish_all) == 0
     check_each_once(batch, 20)
     assert sorted(Hit.objects.values_list("generation", flat=True)) == [1] * 19 + [2]
+
+
+@pytest.mark.clock
+@pytest.mark.parametrize(
+    ("hours", "made", "creates", "generation"),
+    [
+        pytest.param(22.5, True, 1, 1, id="22.5 hours later the token is told again"),
+        pytest.param(23.5, True, 0, 1, id="23.5 hours later the list is read first"),
+        pytest.param(23.5, False, 1, 2, id="and a HIT that is not on it begins anew"),
+    ],
+)
+def test_a_token_is_trusted_for_an_hour_less_than_it_lives(
+    project: Project,
+    make_image: MakeImage,
+    plan: Plan,
+    later: Later,
+    hours: float,
+    made: bool,
+    creates: int,
+    generation: int,
+) -> None:
+    """Mechanical Turk forgets it after 24 hours by its own clock, which may be ahead of ours."""
+    batch = planned(project, make_image(1), 1)
+    point = "publish.after_call" if made else "publish.after_intent"
+    assert children.forked(publish_all, crash_at=point) == EXIT_STATUS
+    assert HIT.objects.count() == made
+    later.by(timedelta(hours=hours))
+    plan.write()
+    publish_all()
+    assert plan.calls(CREATE) == creates
+    assert (plan.calls("ListHITs") > 0) == (hours > 23)
+    assert Hit.objects.get().generation == generation
+    check_each_once(batch, 1)
 
 
 @pytest.mark.clock
@@ -307,29 +345,90 @@ def test_a_lost_reply_is_made_good(
     _check_lost(batch, plan, call)
 
 
-def test_throttling_slows_down_and_shows_no_error(
-    project: Project, make_image: MakeImage, plan: Plan, settings: Any
+@pytest.mark.parametrize("ours", [0, 12], ids=["without a limit of ours", "ours is four times as fast"])
+def test_throttling_slows_down_and_nobody_is_shown_an_error(
+    project: Project,
+    make_image: MakeImage,
+    plan: Plan,
+    settings: Any,
+    client: Client,
+    admin: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    ours: int,
 ) -> None:
-    """Without a limit of our own: the marketplace's says how fast it may be."""
-    batch = planned(project, make_image(1), 60)
-    plan.per_second = 30
+    """Three a second and no more: two hundred HITs, while whoever looks at the batch sees that it goes on."""
+    settings.PUBLISH_PER_SECOND = ours
+    clock = Clock()
+    monkeypatch.setattr(faults, "time", SimpleNamespace(monotonic=clock))
+    batch = planned(project, make_image(1), 200)
+    job = Job.objects.get(exclusive_key=f"publish:{batch.pk}")
+    client.force_login(admin)
+    slowed: list[float] = []
+
+    class Watched(Pace):
+        def _slow_down(self) -> None:
+            super()._slow_down()
+            slowed.append(clock.now)
+            if len(slowed) <= 3:
+                _check_no_error_is_shown(client, batch, job)
+
+    def pace(environment: Environment) -> Pace:
+        return Watched(pace_for(environment).limit, clock=clock, sleep=clock.sleep)
+
+    monkeypatch.setattr(publish, "pace_for", pace)
+    plan.per_second = 3
     plan.write()
-    publish_all()
-    check_each_once(batch, 60)
-    assert not Hit.objects.exclude(error="").exists()
+    tasks.publish_batch(job.pk)
+    assert len(slowed) >= 3, "what boto3 repeats by itself does not reach our pace"
+    assert plan.met(THROTTLE) > len(slowed)
+    assert plan.calls(CREATE) == 200
+    assert 60 < clock.now < 120  # 65 seconds are the least that three a second allow
+    plan.per_second = 0
+    plan.write()
+    check_each_once(batch, 200)
+    _check_no_error_is_shown(client, batch, job)
+    job.refresh_from_db()
+    assert (job.state, job.done, job.total) == (JobState.DONE, 200, 200)
 
 
 @pytest.mark.long
 def test_two_hundred_hits_at_three_a_second(
     project: Project, make_image: MakeImage, plan: Plan, settings: Any
 ) -> None:
-    settings.PUBLISH_PER_SECOND = 3
+    """The same in real seconds."""
+    settings.PUBLISH_PER_SECOND = 12
     batch = planned(project, make_image(1), 200)
     plan.per_second = 3
     plan.write()
     publish_all()
+    assert plan.met(THROTTLE) > 0
+    plan.per_second = 0
+    plan.write()
     check_each_once(batch, 200)
     assert not Hit.objects.exclude(error="").exists()
+
+
+def _check_no_error_is_shown(client: Client, batch: Batch, job: Job) -> None:
+    job.refresh_from_db()
+    assert (job.error, job.result) == ("", {})
+    assert not Hit.objects.exclude(error="").exists()
+    for address in (
+        reverse("batch-detail", args=[batch.pk]),
+        reverse("project-batches", args=[batch.project.slug]),
+        reverse("api-job", args=[job.pk]),
+    ):
+        page = client.get(address)
+        assert page.status_code == 200
+        shown = page.content.decode()
+        for word in (
+            'role="alert"',
+            'class="errors"',
+            "stopped with",
+            "Throttling",
+            "Rate exceeded",
+            "slow down",
+        ):
+            assert word not in shown, f"{address} shows {word}"
 
 
 @pytest.mark.clock
@@ -366,10 +465,9 @@ def test_a_list_that_lags_for_long_is_no_reason_to_make_a_hit_anew(
     check_each_once(batch, 2)
 
 
-def test_every_kind_of_fault_is_met_over_http(
-    project: Project, make_image: MakeImage, plan: Plan, settings: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The same through a real server, a real socket, and a line that hangs up in the middle."""
+@contextmanager
+def bad_line(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Reach the marketplace through a real server, a real socket, and a line that hangs up in the middle."""
     outside, inside = children.free_port(), children.free_port()
     line = f"http://localhost:{outside}"
     origin = f"http://127.0.0.1:{outside}"
@@ -380,6 +478,39 @@ def test_every_kind_of_fault_is_met_over_http(
         faults.proxy(outside, server),
     ):
         settings.MTURK_ENDPOINT, settings.HIT_ORIGIN = f"{line}/mturk/", origin
+        yield
+
+
+@pytest.mark.long
+def test_two_hundred_hits_over_http_through_every_fault_and_sixteen_kills(
+    project: Project, make_image: MakeImage, plan: Plan, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with bad_line(settings, monkeypatch):
+        batch = planned(project, make_image(1), 200)
+        assert children.forked(publish_all, crash_at="publish.after_type_call") == EXIT_STATUS
+        for number in range(4):
+            plan.hide_hit_id = bool(number % 2)
+            for point in PUBLISHING:
+                leases_run_out()
+                # What hangs keeps the line for seconds, so that only the first round does.
+                plan.write(
+                    **{CREATE: spread(KINDS if number == 0 else KINDS[:-1]), "ListHITs": spread(KINDS[:-1])}
+                )
+                assert children.forked(publish_all, crash_at=f"{point}:{11 + number}") == EXIT_STATUS
+        leases_run_out()
+        plan.write(**{CREATE: spread()})
+        assert children.forked(publish_all) == 0
+        assert plan.left() == 0
+        check_each_once(batch, 200)
+        plan.write()
+        assert children.forked(publish_all) == 0
+        assert (plan.calls(CREATE), plan.calls("CreateHITType")) == (0, 0)
+
+
+def test_every_kind_of_fault_is_met_over_http(
+    project: Project, make_image: MakeImage, plan: Plan, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with bad_line(settings, monkeypatch):
         batch = planned(project, make_image(1), 12)
         plan.write(**{CREATE: spread(KINDS)})
         publish_all()

@@ -15,7 +15,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from hits.domain.chart import pay_histogram, range_plot
+from hits.domain.chart import Point, pay_chart, pay_histogram, range_plot
 from hits.domain.pay import HOUR, Spread, gap_cents, is_under, spread, top_up
 from hits.domain.quantiles import median_ranks, quantile, reaching
 from hits.models import Batch, Hit, Image, Project, Worker
@@ -131,11 +131,45 @@ def test_plots_share_an_axis_and_say_in_words_what_they_show() -> None:
     assert quick.beyond, "a rate of $180 an hour would press all others against the edge"
     assert "median $9.00, target $15.00" in slow.summary
     assert [tick.text for tick in plot.ticks] == ["0", "target 15", "60"]
+    assert (slow.beyond, quick.beyond, quick.high) == ("", "105", plot.end_x), "an arrow, with where it ends"
     histogram = pay_histogram([1499, 1500, 900, 9_000], target=1500)
     assert histogram is not None
     assert sum(bar.under for bar in histogram.bars) == 2, "1499 is left of the target and 1500 right of it"
     assert histogram.summary == "2 of 4 submissions paid under $15.00 an hour."
     assert pay_histogram([], target=1500) is None
+
+
+def test_one_very_quick_submission_does_not_flatten_the_others() -> None:
+    """A reward for two seconds of work makes thousands of dollars an hour."""
+    usual = [spread([(110, seconds)] * 3, 1500) for seconds in (200, 260, 330)]
+    quick = spread([(110, 2.0)], 1500)
+    plot = range_plot([row for row in (*usual, quick) if row], target=1500)
+    ends = [float(row.high) for row in plot.rows]
+    assert ends[0] - ends[2] > 20, "what is usual can be told apart"
+    assert [row.beyond for row in plot.rows] == ["", "", "", "1,980"]
+    assert ends[3] == float(plot.end_x) < float(plot.figures_x) < 240
+    mixed = spread([(110, 2.0), (110, 260.0), (110, 300.0)], 1500)
+    assert mixed is not None
+    alone = range_plot([mixed], target=1500)
+    assert alone.rows[0].beyond, "nor those of its own row, where there is only one"
+    assert alone.ticks[-1].text == "60"
+    above = range_plot([row for row in usual if row], target=100)
+    assert not any(row.beyond for row in above.rows), "where all is above the target, the others say how far"
+
+    chart = pay_chart(
+        [Point("1", 1_400), Point("2", 198_000), Point("3", 1_600), Point("4", 190_000)],
+        target=1500,
+        by="submission",
+    )
+    assert chart is not None
+    assert [line.text for line in chart.grid] == ["0", "5", "10", "15", "20"]
+    assert [far.text for far in chart.beyond] == ["$1,980", "$1,900"]
+    assert [far.on_the_left for far in chart.beyond] == [False, True]
+    assert {label.text for label in chart.ends} == {"Latest $1,900", "Target $15.00"}
+    crowded = [Point(str(n), 190_000 if 10 < n < 14 else 1_500) for n in range(100)]
+    chart = pay_chart(crowded, target=1500, by="submission")
+    assert chart is not None
+    assert [far.text for far in chart.beyond] == ["$1,900", "", ""], "figures do not lie upon one another"
 
 
 @pytest.fixture

@@ -1,5 +1,6 @@
 """Publishing, extending and closing: paces, gates, progress, and nobody's work lost."""
 
+import threading
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 from pathlib import Path
@@ -28,6 +29,7 @@ from hits.services.rate import Pace, pace_for
 from tests.support import children, faults, market
 from tests.support.failing import (
     CREATE,
+    Clock,
     Later,
     check_each_once,
     check_money,
@@ -55,24 +57,18 @@ def plan(settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iter
 
 
 @pytest.fixture
+def once(plan: Plan, monkeypatch: pytest.MonkeyPatch) -> Plan:
+    """Return the plan, with a boto3 that tries each call once, so that our own pace hears of every fault."""
+    real = boto.Config
+    monkeypatch.setattr(boto, "Config", lambda **more: real(**more | {"retries": {"total_max_attempts": 1}}))
+    return plan
+
+
+@pytest.fixture
 def later(monkeypatch: pytest.MonkeyPatch) -> Iterator[Later]:
     """Return both clocks."""
     yield Later(monkeypatch)
     reset_clock()
-
-
-class Clock:
-    """Seconds that pass only while somebody sleeps."""
-
-    def __init__(self) -> None:
-        self.now = 0.0
-
-    def __call__(self) -> float:
-        return self.now
-
-    def sleep(self, seconds: float) -> None:
-        """Let time pass."""
-        self.now += seconds
 
 
 def test_a_token_bucket_lets_five_through_and_then_three_a_second() -> None:
@@ -141,29 +137,88 @@ def test_a_publisher_that_lost_its_lease_stops(project: Project, make_image: Mak
     assert publisher.is_held(batch)  # the other one's lease stands
 
 
-def test_caps_and_funds_are_asked_before_the_first_hit_and_every_hundred(
-    project: Project, make_image: MakeImage, monkeypatch: pytest.MonkeyPatch
+def test_a_throttled_publisher_keeps_its_lease_from_a_rival(
+    project: Project, make_image: MakeImage, once: Plan, later: Later, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Three minutes of waiting for one HIT: twice the lease."""
     market.fund()
-    assert publish.CHECK_EVERY == 100
-    monkeypatch.setattr(publish, "CHECK_EVERY", 10)
-    batch = planned(project, make_image(1), 25)
-    asked: list[int] = []
+    batch = planned(project, make_image(1), 1)
+    monkeypatch.setattr(publisher, "RENEW_AFTER", timedelta(milliseconds=20))
+    renewed = threading.Semaphore(0)
+    real = publisher.Publisher.renew
 
-    def check(**_: Any) -> None:
+    def renew(mine: publisher.Publisher) -> bool:
+        done = real(mine)
+        if threading.current_thread() is not threading.main_thread():
+            renewed.release()
+        return done
+
+    monkeypatch.setattr(publisher.Publisher, "renew", renew)
+
+    def sleep(_seconds: float) -> None:
+        later.by(timedelta(minutes=1))
+        while renewed.acquire(blocking=False):
+            pass
+        for _ in range(2):  # the second one surely began after the clock was moved on
+            assert renewed.acquire(timeout=20), "nobody renewed the lease"
+        with pytest.raises(Conflict, match="is being published by"), publisher.publishing(batch):
+            pytest.fail("a rival took the batch")
+
+    once.write(**{CREATE: [faults.THROTTLE] * 3})
+    publish.publish_batch(batch=batch, marketplace=marketplace(), pace=Pace(None, sleep=sleep))
+    assert once.left() == 0
+    assert not publisher.is_held(batch)
+    check_each_once(batch, 1)
+
+
+def test_a_throttled_publisher_that_lost_its_lease_makes_nothing_more(
+    project: Project, make_image: MakeImage, once: Plan, later: Later
+) -> None:
+    """The machine slept for longer than the lease; a rival has the batch by now."""
+    market.fund()
+    batch = planned(project, make_image(1), 2)
+
+    def sleep(_seconds: float) -> None:
+        later.by(2 * publisher.LEASE)
+        Batch.objects.update(lease_owner="a rival", lease_until=timezone.now() + publisher.LEASE)
+
+    once.write(**{CREATE: [faults.THROTTLE]})
+    with pytest.raises(Conflict, match="is being published by a"):
+        publish.publish_batch(batch=batch, marketplace=marketplace(), pace=Pace(None, sleep=sleep))
+    assert (once.left(), once.calls(CREATE)) == (0, 0)
+    assert not HIT.objects.exists()
+    assert publisher.is_held(batch)
+    leases_run_out()
+    publish_all()
+    check_each_once(batch, 2)
+
+
+def test_caps_and_funds_are_asked_before_the_first_hit_and_every_hundred(
+    project: Project, make_image: MakeImage, plan: Plan, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of 250 HITs: before the 1st, the 100th and the 200th. A cap lowered meanwhile stops it at the next look."""
+    market.fund(50_000_000)
+    batch = planned(project, make_image(1), 250)
+    asked: list[int] = []
+    real = budget.check_batch
+
+    def check(**given: Any) -> None:
         asked.append(Hit.objects.filter(state=HitState.LIVE).count())
-        if len(asked) == 3:
-            raise Refused("over the cap of the batch")
+        if asked == [0, 99]:
+            budget.set_batch_cap(batch=batch, budget_cap_cents=batch.estimate_cents - 1, by=None)
+        real(**given)
 
     monkeypatch.setattr(budget, "check_batch", check)
-    with pytest.raises(Refused, match="over the cap"):
-        publish.publish_batch(batch=batch, marketplace=marketplace())
-    assert asked == [0, 9, 19]
-    assert HIT.objects.count() == 19
+    with pytest.raises(Refused, match=r"budget: the batch .* \$0\.01 too much"):
+        publish_all()
+    assert (asked, HIT.objects.count(), plan.calls("GetAccountBalance")) == ([0, 99], 99, 1)
     batch.refresh_from_db()
     assert (batch.state, batch.lease_until) == (BatchState.LAUNCHING, None)
-    publish.publish_batch(batch=batch, marketplace=marketplace())
-    check_each_once(batch, 25)
+    budget.set_batch_cap(batch=batch, budget_cap_cents=batch.estimate_cents, by=None)
+    publish_all()
+    # The 151 that were left: before the first of them, and before the hundredth.
+    assert (asked, plan.calls("GetAccountBalance")) == ([0, 99, 99, 198], 3)
+    check_each_once(batch, 250)
 
 
 def test_progress_says_how_fast_it_goes_and_how_long_it_takes() -> None:
@@ -258,6 +313,32 @@ def test_a_second_press_extends_nothing_and_a_second_wish_waits(
     assert (Extension.objects.count(), HIT.objects.get().max_assignments) == (1, 3)
 
 
+def _extend_by_two() -> None:
+    extend.extend_batch(batch=Batch.objects.get(), more_opinions=2, by=None, once="wish")
+
+
+def test_killed_with_the_wish_written_down_it_is_carried_out_once(
+    project: Project, make_image: MakeImage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    market.fund()
+    batch = planned(project, make_image(1), 2)
+    publish_all()
+    Job.objects.update(state=JobState.DONE)
+    assert children.forked(_extend_by_two, crash_at="extend.after_plan") == EXIT_STATUS
+    assert (Extension.objects.count(), OutgoingCall.objects.count()) == (1, 2)
+    assert set(HIT.objects.values_list("max_assignments", flat=True)) == {1}
+    _extend_by_two()  # pressed again, because no answer came
+    assert (Extension.objects.count(), OutgoingCall.objects.count()) == (1, 2)
+    Job.objects.update(created_at=timezone.now() - timedelta(seconds=6))
+    woken: list[int] = []
+    monkeypatch.setattr(jobs, "wake", lambda job: woken.append(job.pk))
+    assert jobs.sweep() == 1  # whoever pressed is gone, and the wake-up with them
+    tasks.extend_batch(woken[0])
+    assert set(HIT.objects.values_list("max_assignments", flat=True)) == {3}
+    assert set(OutgoingCall.objects.values_list("state", flat=True)) == {CallState.DONE}
+    check_money(batch)
+
+
 @pytest.mark.parametrize(
     ("wish", "why"),
     [
@@ -311,6 +392,52 @@ def test_an_extension_without_funds_is_shown_and_tried_again(
     tasks.extend_batch(Job.objects.latest("pk").pk)
     assert HIT.objects.get().max_assignments == 2
     check_money(batch)
+
+
+def test_the_page_says_what_to_press_while_another_extension_is_in_the_way(
+    project: Project, make_image: MakeImage, client: Client, admin: Any
+) -> None:
+    market.fund()
+    batch = published(project, [make_image(1)])
+    client.force_login(admin)
+    url, again = reverse("batch-extend", args=[batch.pk]), reverse("batch-extend-again", args=[batch.pk])
+
+    def shown() -> str:
+        return client.get(url, {"opinions": "2"}).content.decode()
+
+    assert "Extend for" in shown()
+    _, job = extend.extend_batch(batch=batch, more_opinions=2, by=None)
+    page = shown()
+    assert "An earlier extension is being carried out" in page
+    assert ("Extend for" in page, job.title in page) == (False, True)
+    jobs.cancel(job=job)
+    extend.withdraw_if_stopped(job=job)
+    page = shown()
+    assert f'action="{again}"' in page
+    assert "press “Try again”, and ask for more" in page
+    assert "Extend for" not in page
+    Project.objects.update(confirm_above_cents=1)
+    assert 'name="typed_cost"' not in shown(), "nothing is to be typed that cannot be sent"
+    Project.objects.update(confirm_above_cents=10_000)
+    refused = client.post(url, {"opinions": "2", "launch_key": "another"})
+    assert (refused.status_code, f'action="{again}"' in refused.content.decode()) == (400, True)
+    client.post(again)
+    tasks.extend_batch(Job.objects.latest("pk").pk)
+    assert "Extend for" in shown()
+
+
+def test_the_page_says_what_to_press_while_a_task_is_not_published(
+    project: Project, make_image: MakeImage, client: Client, admin: Any
+) -> None:
+    market.fund()
+    batch = published(project, [make_image(1), make_image(2)])
+    Job.objects.update(state=JobState.DONE)
+    Hit.objects.filter(pk=Hit.objects.latest("pk").pk).update(state=HitState.INTENT, hit_id=None)
+    client.force_login(admin)
+    page = client.get(reverse("batch-extend", args=[batch.pk]), {"opinions": "2"}).content.decode()
+    assert "1 task is not published yet" in page
+    assert f'action="{reverse("batch-publish", args=[batch.pk])}"' in page
+    assert "Extend for" not in page
 
 
 def test_the_page_shows_the_cost_and_extends(

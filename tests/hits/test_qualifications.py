@@ -2,6 +2,7 @@
 
 import uuid
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
@@ -11,7 +12,9 @@ from hits.domain.pool import Pool
 from hits.domain.qualifications import Comparator
 from hits.domain.states import CallState, WorkerAction
 from hits.marketplace.errors import Refused as MarketRefused
+from hits.marketplace.models import Message
 from hits.marketplace.models import Worker as MarketWorker
+from hits.marketplace.operations import registry
 from hits.models import Batch, Hit, Image, Project, Submission, Worker, WorkerCall, WorkerDecision
 from hits.models.base import AppendOnlyError
 from hits.mturk.boto import marketplace
@@ -91,6 +94,30 @@ def test_a_grant_opens_a_batch_here_and_on_the_marketplace(
     assert holders(project, Pool.TRAINED) == {_ours(worker).pk}
     assert _held_there(Pool.TRAINED) == {worker.worker_id}
     assert work(hit, worker).attempt.worker == _ours(worker)
+
+
+@pytest.mark.parametrize("pool", list(Pool))
+def test_every_grant_is_silent(
+    project: Project, launched: Callable[..., Batch], monkeypatch: pytest.MonkeyPatch, pool: Pool
+) -> None:
+    """Amazon e-mails the worker unless it is told not to; what our workers are to know we tell them ourselves."""
+    launched()
+    sent: list[dict[str, Any]] = []
+    find = registry.find
+
+    def listening(operation: str) -> Any:
+        carry_out = find(operation)
+        if operation != "AssociateQualificationWithWorker":
+            return carry_out
+        return lambda call, params: (sent.append(params), carry_out(call, params))[1]
+
+    monkeypatch.setattr(registry, "find", listening)
+    worker = _ours(market_worker())
+    _decide(project, worker, WorkerAction.GRANT, pool)
+    assert _held_there(pool) == {worker.worker_id}
+    assert [params["SendNotification"] for params in sent] == [False]
+    # What a worker has to act on is told in our own words; nothing else is.
+    assert Message.objects.count() == (pool in {Pool.EXCLUDED, Pool.COMPENSATION})
 
 
 def test_the_soft_block_needs_no_word_at_launch_and_lets_work_in_hand_finish(

@@ -11,6 +11,7 @@ from django.core.management import call_command
 from django.db import DatabaseError, connection
 from django.utils import timezone
 
+from annotation_site.celery import app
 from hits.domain.states import AssignmentStatus, BatchState, HitState, JobState, Match, Remedy, Verdict
 from hits.marketplace.models import HIT, Clock
 from hits.marketplace.services import attempts as market_attempts
@@ -111,6 +112,18 @@ def test_each_class_is_told_apart_and_the_money_agrees(batch: Batch) -> None:
     batch.refresh_from_db()
     (gone,) = reconciliation.lost(batch)
     assert (gone.submission, gone.cents, gone.again) == (lost, 110, False)
+
+
+def test_the_schedule_names_tasks_that_exist_and_compares_every_five_minutes(batch: Batch) -> None:
+    app.loader.import_default_modules()
+    schedule = app.conf.beat_schedule
+    assert {name for name, entry in schedule.items() if entry["task"] not in app.tasks} == set()
+    comparing = [entry for entry in schedule.values() if entry["task"] == reconcile_batches.name]
+    assert [entry["schedule"] for entry in comparing] == [300]
+    _junk(Hit.objects.order_by("pk")[0], "junk")
+    app.tasks[comparing[0]["task"]].apply(throw=True)
+    found = Reconciliation.objects.get(batch=batch)
+    assert (found.matched, found.marketplace_only) == (0, 1)
 
 
 def test_a_submission_is_not_called_lost_before_its_time_and_grace_are_over(batch: Batch) -> None:

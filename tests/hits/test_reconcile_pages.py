@@ -11,14 +11,17 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from hits.domain.states import AssignmentStatus, HitState, JobState
-from hits.marketplace.models import HIT
+from hits.domain.states import AssignmentStatus, BatchState, HitState, JobState
+from hits.marketplace.models import HIT, Requester
+from hits.marketplace.services import accounts
 from hits.models import Assignment, Attempt, Batch, Hit, Image, Job, Project, Resolution, Submission
 from hits.mturk.boto import marketplace
 from hits.services import collect, projects
 from hits.services.launch import Terms
 from hits.services.reconcile import reconcile_batch
 from hits.tasks import reconcile_batch as reconcile_task
+from hits.tasks import sync_batch as sync_task
+from hits.views.balance import forget_balance
 from tests.support import market
 from tests.support.answers import observations
 from tests.support.loop import page_key, published, store
@@ -100,7 +103,7 @@ def test_what_the_marketplaces_clock_approved_can_only_be_left(desk: Client, bat
     page = _words(desk.get(url))
     assert 'value="approve"' not in page
     assert "Nothing was decided: This assignment is approved already." in _words(
-        desk.post(url, {"remedy": "reject", "note": "Not his."}, follow=True)
+        desk.post(url, {"remedy": "reject", "note": "Not his."})
     )
     assert not Resolution.objects.exists()
     desk.post(url, {"remedy": "keep", "note": "Paid already."})
@@ -145,10 +148,50 @@ def test_a_sum_above_the_projects_threshold_has_to_be_typed(
     Project.objects.filter(pk=project.pk).update(confirm_above_cents=100)
     url = _url("reconcile-submission", batch, _lost().pk)
     assert 'name="typed_cost"' in _words(desk.get(url))
-    wish = {"remedy": "compensate", "note": "Lost."}
-    assert "Nothing was decided" in _words(desk.post(url, wish, follow=True))
+    wish = {"remedy": "compensate", "note": "The network broke."}
+    for typed, why in (("", "Nothing was typed"), ("1.24", "$1.24 is another sum")):
+        reply = desk.post(url, wish | {"typed_cost": typed})
+        page = _words(reply)
+        assert reply.status_code == 400
+        assert f"{why}; type the most that this can cost, 1.25." in page
+        assert (f'value="{typed}" aria-invalid="true"' if typed else 'aria-invalid="true"') in page
+        assert ">The network broke.</textarea>" in page
+    assert not Resolution.objects.exists()
     desk.post(url, wish | {"typed_cost": "1.25"})
     assert Batch.objects.filter(kind="compensation").count() == 1
+
+
+def test_a_compensation_that_would_be_refused_is_not_offered(
+    desk: Client, batch: Batch, project: Project
+) -> None:
+    """Over the project's cap, and then a cent short; what needs no money can still be chosen."""
+    url = _url("reconcile-submission", batch, _lost().pk)
+    assert 'value="compensate"' in _words(desk.get(url))
+    Project.objects.filter(pk=project.pk).update(budget_cap_cents=batch.estimate_cents + 124)
+    page = _words(desk.get(url))
+    assert "Over the budget: the project" in page
+    assert ('value="compensate"' in page, 'value="keep"' in page) == (False, True)
+    refused = desk.post(url, {"remedy": "compensate", "note": "The network broke."})
+    assert refused.status_code == 400
+    assert "Nothing was decided: budget: the project" in _words(refused)
+    assert ">The network broke.</textarea>" in _words(refused)
+
+    Project.objects.filter(pk=project.pk).update(budget_cap_cents=None)
+    free = marketplace().balance().available_cents
+    market.ledger_adjust(Requester.objects.get(name=accounts.PLATFORM_NAME), 124 - free)
+    forget_balance()
+    page = _words(desk.get(url))
+    assert "The account has $1.24: $0.01 too little" in page
+    assert ('value="compensate"' in page, 'value="keep"' in page) == (False, True)
+
+
+def test_a_refused_remedy_keeps_its_reason(desk: Client, batch: Batch) -> None:
+    row = Assignment.objects.get(match="mismatch")
+    url = _url("reconcile-assignment", batch, row.pk)
+    refused = desk.post(url, {"remedy": "nonsense", "note": "Another one’s answer."})
+    assert refused.status_code == 400
+    assert "Nothing was decided: Choose what to do about it." in _words(refused)
+    assert ">Another one’s answer.</textarea>" in _words(refused)
 
 
 def test_comparing_now_is_a_job_and_a_second_one_waits(desk: Client, batch: Batch) -> None:
@@ -179,6 +222,25 @@ def test_a_task_that_one_side_lost_is_mended_from_the_page(
     desk.post(act, {"act": "anew", "hit_id": hit.hit_id})
     hit.refresh_from_db()
     assert (hit.state, hit.generation) == (HitState.PLANNED, 2)
+
+
+def test_a_closing_batch_takes_a_task_up_by_closing(
+    desk: Client, project: Project, make_image: MakeImage
+) -> None:
+    """Nothing is published in it any more, so publishing cannot be what takes the task up."""
+    market.fund()
+    batch = published(project, [make_image(1)])
+    Job.objects.update(state=JobState.DONE)
+    hit_id = Hit.objects.get().hit_id
+    Hit.objects.update(state=HitState.INTENT, hit_id=None)
+    Batch.objects.update(state=BatchState.CLOSING)
+    batch.refresh_from_db()
+    reconcile_batch(batch=batch, marketplace=marketplace())
+    assert "its publication was never finished" in _words(desk.get(_url("batch-reconcile", batch)))
+    said = desk.post(_url("reconcile-hit", batch), {"act": "adopt", "hit_id": hit_id}, follow=True)
+    assert "The task is being taken up, and will be offered no more." in _words(said)
+    sync_task(Job.objects.get(task="hits.sync_batch", state=JobState.QUEUED).pk)
+    assert (Hit.objects.get().state, Hit.objects.get().hit_id) == (HitState.LIVE, hit_id)
 
 
 def test_queries_do_not_grow_with_rows(

@@ -13,6 +13,7 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 from django.urls import reverse
 
+from hits.domain.answer_xml import joined
 from hits.domain.results import (
     ASSIGNMENT_COLUMNS,
     HIT_COLUMNS,
@@ -20,7 +21,6 @@ from hits.domain.results import (
     csv_lines,
     flat,
     guarded,
-    joined,
     moment,
     parse_decisions,
     rate,

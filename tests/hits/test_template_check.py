@@ -139,9 +139,38 @@ def test_columns_and_variables_that_do_not_fit_are_named_both_ways() -> None:
 def test_hosts_are_those_of_the_page_and_of_its_rows() -> None:
     html = f'<img src="${{url}}"><script src="//cdn.example.org/a.js"></script><p>${{html}}</p>{SOUND}'
     rows = 'url,html\nhttps://Pics.example.org/1.png,"<img src=""https://more.example.net:8443/x.png"">"\n'
-    report = check_template(html, parse_rows(rows), allowed=["cdn.example.org"])
-    assert report.hosts == ("cdn.example.org", "more.example.net:8443", "pics.example.org")
+    hosts = ("cdn.example.org", "more.example.net:8443", "pics.example.org")
+    report = check_template(html, parse_rows(rows), allowed=hosts)
+    assert report.hosts == hosts
     assert not report.findings
+
+
+def test_what_only_the_rows_fetch_is_found_as_in_the_page() -> None:
+    html = (
+        f'<p>\n<img src="${{url}}" alt=""></p><script src="https://${{host}}/a.js"></script>${{html}}{SOUND}'
+    )
+    rows = (
+        "url,host,html\n"
+        "https://pics.example.org/1.png,cdn.example.net,\n"
+        'https://pics.example.org/2.png,cdn.example.net,"<audio src=""https://more.example.com/x.mp3"">"\n'
+        "http://plain.example.org/3.png,cdn.example.net,\n"
+        "4.png,cdn.example.net,\n"
+        '"data:image/png;base64,AA==",cdn.example.net,\n'
+    )
+    assert not check_template(html).findings
+    found = check_template(html, parse_rows(rows)).findings
+    assert [(finding.line, finding.severity, finding.code, finding.what[:6]) for finding in found] == [
+        (0, Severity.ADVICE, "outside-sound", "row 2:"),
+        (2, Severity.MEND, "outside-script", "row 1:"),
+        (2, Severity.MEND, "not-https", "row 3:"),
+        (2, Severity.MEND, "relative", "row 4:"),
+        (2, Severity.ADVICE, "outside-picture", "row 1:"),
+    ]
+    assert "https://pics.example.org/1.png comes from pics.example.org" in found[-1].what
+    assert "allow pics.example.org at the launch" in found[-1].mend
+    hosts = ["cdn.example.net", "more.example.com", "pics.example.org"]
+    left = check_template(html, parse_rows(rows), allowed=hosts).findings
+    assert [finding.code for finding in left] == ["not-https", "relative"]
 
 
 @pytest.mark.parametrize("line", ["", "\n" * 3])

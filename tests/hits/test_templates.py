@@ -11,6 +11,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import CommandError, call_command
 from django.test import Client
 from django.urls import reverse
+from django.utils.html import escape
 
 from hits.domain.task_template.rows import parse_rows
 from hits.models import AuditEvent, Batch, Hit, Project, TaskTemplate
@@ -189,7 +190,19 @@ class TestConsole:
         reply = client.post(address, {"rows": ROWS, "row": "2"})
         assert b"<h1><b>Graz</b></h1>" in reply.content
         assert reply["Content-Security-Policy"].startswith("sandbox allow-scripts allow-forms;")
-        assert b"<h1>Porto</h1>" in client.post(address, {"rows": ROWS, "row": "-7"}).content
+        assert b"<h1>Porto</h1>" in client.post(address, {"rows": ROWS, "row": ""}).content
+
+    @pytest.mark.parametrize("row", ["9", "0", "-7", "two", "<b>2</b>"])
+    def test_a_row_that_is_not_there_is_not_shown_as_another(
+        self, project: Project, client: Client, researcher: User, row: str
+    ) -> None:
+        client.force_login(researcher)
+        address = reverse("template-document", args=[project.slug, saved(project).pk])
+        reply = client.post(address, {"rows": ROWS, "row": row})
+        assert reply.status_code == 400
+        assert f"There is no row {escape(row)}: the CSV has 2 rows." in reply.content.decode()
+        assert "<h1>" not in reply.content.decode()
+        assert reply["Content-Security-Policy"].startswith("sandbox allow-scripts allow-forms;")
 
     def test_another_projects_page_is_not_found(
         self, project: Project, rehearsal: Project, client: Client, researcher: User

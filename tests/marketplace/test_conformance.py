@@ -5,12 +5,14 @@ from typing import Any
 
 import pytest
 from botocore.exceptions import ClientError
+from django.test import Client
 
 from hits.domain.answer_xml import parse_answer
-from hits.marketplace.models import Worker
+from hits.marketplace.models import Clock, QualificationType, Worker
 from hits.marketplace.operations import registry
+from hits.marketplace.services import qualification_requests
 from hits.marketplace.shapes import service_model
-from tests.marketplace.support import FUNDS, hit_params, later, work
+from tests.marketplace.support import FUNDS, accept, hit_params, later, secret_of, work
 
 
 def code_of(failure: pytest.ExceptionInfo[ClientError]) -> tuple[str, str]:
@@ -52,6 +54,25 @@ def test_whole_cycle(mturk: Any, worker: Worker) -> None:
     assert mturk.get_account_balance()["AvailableBalance"] == f"{(FUNDS - 110) / 100:.2f}"
     mturk.delete_hit(HITId=hit["HITId"])
     assert mturk.get_hit(HITId=hit["HITId"])["HIT"]["HITStatus"] == "Disposed"
+
+
+@pytest.mark.rule(
+    "long-answer",
+    source="ours",
+    text="ListAssignmentsForHIT and GetAssignment return an answer of 60 KB whole, as externalSubmit took it.",
+)
+def test_an_answer_of_sixty_kilobytes_comes_back_whole(mturk: Any, worker: Worker) -> None:
+    hit = mturk.create_hit(**hit_params(MaxAssignments=1))["HIT"]
+    slot = accept(worker, hit)
+    line = 'a < b && c > d ]]> "Bär" \u2603 \U0001f98c\n'
+    text = (line * (60 * 1024 // len(line.encode()) + 1)).strip()
+    assert len(text.encode()) > 60_000
+    form = {"assignmentId": slot.assignment_id, "note": text, "last": "<end/>"}
+    assert Client().post(f"/a/{secret_of(worker, slot)}/mturk/externalSubmit", form).status_code == 200
+    (listed,) = mturk.list_assignments_for_hit(HITId=hit["HITId"])["Assignments"]
+    got = mturk.get_assignment(AssignmentId=slot.assignment_id)["Assignment"]
+    for row in (listed, got):
+        assert parse_answer(row["Answer"]) == {"note": text, "last": "<end/>"}
 
 
 @pytest.mark.rule(
@@ -167,6 +188,65 @@ def test_pages_default_to_ten_and_end_with_an_empty_one(mturk: Any) -> None:
     assert len(set(ids)) == 25
 
 
+def _three_of_each(client: Any, workers: list[Worker]) -> dict[str, tuple[str, dict[str, str]]]:
+    """Make three rows for every list, and return the key of its rows and how each list is asked for them."""
+    wanted = {"Description": "Needed.", "QualificationTypeStatus": "Active"}
+    type_ids = [
+        client.create_qualification_type(Name=f"Type {number}", **wanted)["QualificationType"][
+            "QualificationTypeId"
+        ]
+        for number in range(3)
+    ]
+    held = type_ids[0]
+    requirement = {"QualificationTypeId": held, "Comparator": "Exists"}
+    for person in workers:
+        qualification_requests.ask(
+            worker=person, kind=QualificationType.objects.get(type_id=type_ids[1]), now=Clock.now()
+        )
+        client.associate_qualification_with_worker(QualificationTypeId=held, WorkerId=person.worker_id)
+    hit = client.create_hit(**hit_params(MaxAssignments=3, QualificationRequirements=[requirement]))["HIT"]
+    for person in workers:
+        slot = work(person, hit)
+        client.send_bonus(
+            WorkerId=person.worker_id, AssignmentId=slot.assignment_id, BonusAmount="0.10", Reason="Care"
+        )
+    for number in range(2):
+        single = hit_params(Title=f"Task {number}", MaxAssignments=1, QualificationRequirements=[requirement])
+        work(workers[number], client.create_hit(**single)["HIT"])
+    for person in workers:
+        client.create_worker_block(WorkerId=person.worker_id, Reason="Why")
+    named = {"HITId": hit["HITId"]}
+    return {
+        "list_assignments_for_hit": ("Assignments", named),
+        "list_bonus_payments": ("BonusPayments", named),
+        "list_hits": ("HITs", {}),
+        "list_hits_for_qualification_type": ("HITs", {"QualificationTypeId": held}),
+        "list_qualification_requests": ("QualificationRequests", {}),
+        "list_qualification_types": ("QualificationTypes", {"MustBeRequestable": False}),
+        "list_reviewable_hits": ("HITs", {}),
+        "list_worker_blocks": ("WorkerBlocks", {}),
+        "list_workers_with_qualification_type": ("Qualifications", {"QualificationTypeId": held}),
+    }
+
+
+@pytest.mark.rule(
+    "pages-of-every-list",
+    source="M",
+    text="Nine lists come in pages that boto3's paginators walk to the end, each row once: ListAssignmentsForHIT, "
+    "ListBonusPayments, ListHITs, ListHITsForQualificationType, ListQualificationRequests, ListQualificationTypes, "
+    "ListReviewableHITs, ListWorkerBlocks, ListWorkersWithQualificationType.",
+)
+def test_every_list_is_walked_to_its_end(near: Any, workers: list[Worker]) -> None:
+    lists = _three_of_each(near, workers)
+    assert {name for name in dir(near) if name.startswith("list_") and near.can_paginate(name)} == set(lists)
+    for name, (key, asked) in lists.items():
+        at_once = getattr(near, name)(**asked)[key]
+        assert len(at_once) == 3, name
+        pages = list(near.get_paginator(name).paginate(**asked, MaxResults=2))
+        assert [len(page[key]) for page in pages] == [2, 1, 0], name
+        assert [row for page in pages for row in page[key]] == at_once, name
+
+
 @pytest.mark.rule(
     "next-token",
     source="ours",
@@ -238,7 +318,7 @@ def test_the_same_prolongation_twice_changes_nothing(near: Any) -> None:
     source="I",
     text="RejectAssignment releases the money held, does not offer the slot again, and decides once.",
 )
-def test_reject_needs_a_reason_and_releases_money(mturk: Any, worker: Worker) -> None:
+def test_reject_decides_once_and_releases_money(mturk: Any, worker: Worker) -> None:
     hit = mturk.create_hit(**hit_params(MaxAssignments=1))["HIT"]
     slot = work(worker, hit)
     mturk.reject_assignment(AssignmentId=slot.assignment_id, RequesterFeedback="The boxes are empty.")
@@ -251,6 +331,22 @@ def test_reject_needs_a_reason_and_releases_money(mturk: Any, worker: Worker) ->
             call(AssignmentId=slot.assignment_id, **extra)
         assert code_of(failure) == ("RequestError", "InvalidAssignmentState")
         assert "status of: Submitted" in failure.value.response["Error"]["Message"]
+
+
+@pytest.mark.rule(
+    "rejection-reason",
+    source="ours",
+    text="RejectAssignment's RequesterFeedback, which the model requires, must not be empty or blank.",
+)
+@pytest.mark.parametrize("feedback", ["", " \n"])
+def test_a_rejection_without_a_reason_changes_nothing(near: Any, worker: Worker, feedback: str) -> None:
+    slot = work(worker, near.create_hit(**hit_params(MaxAssignments=1))["HIT"])
+    with pytest.raises(ClientError) as failure:
+        near.reject_assignment(AssignmentId=slot.assignment_id, RequesterFeedback=feedback)
+    assert code_of(failure)[0] == "ParameterValidationError"
+    assert "RequesterFeedback is empty" in failure.value.response["Error"]["Message"]
+    slot.refresh_from_db()
+    assert slot.state == "submitted"
 
 
 @pytest.mark.clock
@@ -338,6 +434,11 @@ def test_delete_refuses_in_amazons_own_contradiction(mturk: Any, worker: Worker)
     source="M",
     text="UpdateHITReviewStatus moves a HIT from Reviewable to Reviewing, and back with Revert.",
 )
+@pytest.mark.rule(
+    "reviewable-hits",
+    source="M",
+    text="ListReviewableHITs lists what is Reviewable, or Reviewing when asked for, of one HITTypeId if named.",
+)
 def test_review_status_moves_both_ways(near: Any, worker: Worker) -> None:
     hit = near.create_hit(**hit_params(MaxAssignments=1))["HIT"]
     work(worker, hit)
@@ -345,7 +446,10 @@ def test_review_status_moves_both_ways(near: Any, worker: Worker) -> None:
     near.update_hit_review_status(HITId=hit["HITId"])
     assert near.get_hit(HITId=hit["HITId"])["HIT"]["HITStatus"] == "Reviewing"
     assert near.list_reviewable_hits()["HITs"] == []
-    assert len(near.list_reviewable_hits(Status="Reviewing", HITTypeId=hit["HITTypeId"])["HITs"]) == 1
+    asked = {"Status": "Reviewing", "HITTypeId": hit["HITTypeId"]}
+    assert [row["HITId"] for row in near.list_reviewable_hits(**asked)["HITs"]] == [hit["HITId"]]
+    another = near.create_hit(**hit_params(Title="Another group"))["HIT"]["HITTypeId"]
+    assert near.list_reviewable_hits(**asked | {"HITTypeId": another})["HITs"] == []
     near.update_hit_review_status(HITId=hit["HITId"], Revert=True)
     assert near.get_hit(HITId=hit["HITId"])["HIT"]["HITStatus"] == "Reviewable"
 
@@ -365,9 +469,25 @@ def test_file_uploads_are_refused_by_name(mturk: Any) -> None:
 @pytest.mark.rule(
     "refused-review-policies",
     source="ours",
-    text="Review policies: decide from your own script; so ListReviewPolicyResultsForHIT has no results to tell of.",
+    text="Review policies, in CreateHIT and CreateHITWithHITType: decide from your own script; so "
+    "ListReviewPolicyResultsForHIT has no results to tell of.",
 )
-def test_no_hit_has_results_of_a_review_policy(mturk: Any) -> None:
+def test_review_policies_are_refused_and_no_hit_has_results_of_one(mturk: Any) -> None:
+    type_id = mturk.create_hit(**hit_params())["HIT"]["HITTypeId"]
+    by_type = {"HITTypeId": type_id, "LifetimeInSeconds": 60, "Question": hit_params()["Question"]}
+    for policy in (
+        {"AssignmentReviewPolicy": {"PolicyName": "ScoreMyKnownAnswers/2011-09-01"}},
+        {"HITReviewPolicy": {"PolicyName": "SimplePlurality/2011-09-01"}},
+    ):
+        for create, params in (
+            (mturk.create_hit, hit_params()),
+            (mturk.create_hit_with_hit_type, by_type),
+        ):
+            with pytest.raises(ClientError) as failure:
+                create(**params, **policy)
+            assert code_of(failure)[1] == "NotImplemented"
+            assert next(iter(policy)) in failure.value.response["Error"]["Message"]
+    assert len(mturk.list_hits()["HITs"]) == 1
     hit = mturk.create_hit(**hit_params())["HIT"]
     results = mturk.list_review_policy_results_for_hit(HITId=hit["HITId"])
     assert {name for name in results if name != "ResponseMetadata"} == {"HITId"}
@@ -390,5 +510,9 @@ def test_every_operation_of_the_model_is_served() -> None:
     text="RequesterAnnotation comes back as it was sent, in CreateHIT and GetHIT.",
 )
 def test_annotation_comes_back_as_sent(near: Any) -> None:
+    sent = "batch 7 / unit <3> & more"
+    made = near.create_hit(**hit_params(RequesterAnnotation=sent))["HIT"]
+    assert made["RequesterAnnotation"] == sent
+    assert near.get_hit(HITId=made["HITId"])["HIT"]["RequesterAnnotation"] == sent
     assert near.create_hit(**hit_params(RequesterAnnotation=""))["HIT"]["RequesterAnnotation"] == ""
     assert "RequesterAnnotation" not in near.create_hit(**hit_params())["HIT"]

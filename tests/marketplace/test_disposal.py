@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
-from hits.marketplace.models import HIT, Clock, LedgerEntry, Worker
-from hits.marketplace.services import accounts, blocks
+from hits.marketplace.models import HIT, Assignment, Clock, LedgerEntry, Worker
+from hits.marketplace.services import accounts, blocks, decisions
 from hits.marketplace.services.hits import dispose_stale
 from tests.marketplace.support import Market, accept, hit_params, later, work
 from tests.marketplace.test_conformance import code_of
@@ -173,6 +173,18 @@ def test_no_override_after_disposal(near: Any, worker: Worker) -> None:
     with pytest.raises(ClientError) as failure:
         near.approve_assignment(AssignmentId=slot.assignment_id, OverrideRejection=True)
     assert code_of(failure)[1] == "InvalidAssignmentState"
+    assert not LedgerEntry.objects.filter(kind="reward").exists()
+
+
+def test_an_override_looks_at_its_task_anew(near: Any, worker: Worker) -> None:
+    """What was read before somebody disposed of the HIT must not decide."""
+    hit = near.create_hit(**hit_params(MaxAssignments=1))["HIT"]
+    given = work(worker, hit)
+    near.reject_assignment(AssignmentId=given.assignment_id, RequesterFeedback="No.")
+    slot = Assignment.objects.select_related("hit__hit_type", "hit__requester", "worker").get(pk=given.pk)
+    near.delete_hit(HITId=hit["HITId"])
+    with pytest.raises(decisions.WrongState):
+        decisions.approve(slot=slot, now=Clock.now(), override_rejection=True)
     assert not LedgerEntry.objects.filter(kind="reward").exists()
 
 

@@ -1,5 +1,7 @@
 """The pure parts: money, the two XML formats, keys."""
 
+from xml.sax.saxutils import escape
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -7,6 +9,8 @@ from hypothesis import strategies as st
 from hits.domain import answer_xml, external_question
 from hits.domain.access_keys import derive_secret, new_access_key_id
 from hits.domain.money import AMAZON_FEES, LOCAL_FEES, fee_schedule, format_dollars, format_usd, parse_usd
+
+RESERVED = st.sampled_from(sorted(answer_xml.RESERVED_FIELDS))
 
 
 @pytest.mark.rule(
@@ -82,6 +86,9 @@ def test_local_schedule_takes_nothing_and_unknown_ones_are_named() -> None:
         AMAZON_FEES.fee_cents(-1)
 
 
+DECLARED = ["ISO-8859-1", "utf-8", "windows-1252", "ASCII", "UTF-16", "no-such-encoding"]
+
+
 class TestExternalQuestion:
     def test_round_trip_with_ampersands(self) -> None:
         url = "https://example.org/a?b=1&c=<2>"
@@ -108,6 +115,13 @@ class TestExternalQuestion:
     def test_refused(self, xml: str, error: type[Exception]) -> None:
         with pytest.raises(error):
             external_question.parse_external_question(xml)
+
+    @pytest.mark.parametrize("declared", DECLARED)
+    def test_a_declared_encoding_does_not_garble_what_was_decoded_before(self, declared: str) -> None:
+        url = "https://example.org/Größe/大?q=é"
+        written = external_question.build_external_question(url, 600)
+        xml = f'\n<?xml version="1.0" encoding="{declared}"?>{written}'
+        assert external_question.parse_external_question(xml).url == url
 
     @pytest.mark.rule(
         "external-question-frame",
@@ -191,21 +205,41 @@ class TestAnswerXml:
     @pytest.mark.rule(
         "answer-free-text",
         source="D",
-        text="Each field of the posted form is a FreeText of its name in QuestionFormAnswers; the first "
-        "value of a name counts, and the marketplace's own fields are left out.",
+        text="Each field of the posted form is a FreeText of its name in QuestionFormAnswers; the marketplace's "
+        "own fields are left out.",
     )
-    @given(st.dictionaries(st.text(min_size=1), st.text(), min_size=1))
-    def test_any_form_reads_back_as_cleaned(self, fields: dict[str, str]) -> None:
+    @given(st.lists(st.tuples(st.one_of(st.text(min_size=1, max_size=2), RESERVED), st.text()), min_size=1))
+    def test_any_form_reads_back_as_cleaned(self, fields: list[tuple[str, str]]) -> None:
+        usable = [(name, value) for name, value in fields if answer_xml.clean_text(name)]
         clean: dict[str, str] = {}
-        for name, value in fields.items():
-            if answer_xml.clean_text(name) and name not in answer_xml.RESERVED_FIELDS:
-                clean.setdefault(answer_xml.clean_text(name), answer_xml.clean_text(value))
-        usable = [(name, value) for name, value in fields.items() if answer_xml.clean_text(name)]
+        for name, value in usable:
+            if name not in answer_xml.RESERVED_FIELDS:
+                key, text = answer_xml.clean_text(name), answer_xml.clean_text(value)
+                clean[key] = f"{clean[key]}|{text}" if key in clean else text
         if not clean:
             with pytest.raises(answer_xml.AnswerError):
                 answer_xml.build_answer(usable)
             return
         assert answer_xml.parse_answer(answer_xml.build_answer(usable)) == clean
+
+    @pytest.mark.rule(
+        "answer-same-name",
+        source="ours",
+        text="Several values of one name, such as ticked boxes, are one FreeText with | between them; none is lost.",
+    )
+    def test_ticked_boxes_of_one_name_are_one_text(self) -> None:
+        ticked = [("seen", "dog"), ("why", "x"), ("seen", "cat & mouse"), ("seen", "kite")]
+        xml = answer_xml.build_answer(ticked)
+        assert xml.count("<QuestionIdentifier>seen</QuestionIdentifier>") == 1
+        assert "<FreeText>dog|cat &amp; mouse|kite</FreeText>" in xml
+        both = {"seen": "dog|cat & mouse|kite", "why": "x"}
+        assert answer_xml.parse_answer(xml) == both
+        repeated = "".join(
+            f"<Answer><QuestionIdentifier>{name}</QuestionIdentifier><FreeText>{escape(value)}</FreeText></Answer>"
+            for name, value in ticked
+        )  # as other endpoints may write it
+        document = f'<QuestionFormAnswers xmlns="{answer_xml.NAMESPACE}">{repeated}</QuestionFormAnswers>'
+        assert answer_xml.parse_answer(document) == both
 
     @pytest.mark.rule(
         "answer-characters",
@@ -215,6 +249,11 @@ class TestAnswerXml:
     def test_control_characters_are_dropped_and_line_ends_kept(self) -> None:
         xml = answer_xml.build_answer([("a", "x\x00\x1b[0m\x7f\ud800y\r\nz\tend\ufffe")])
         assert answer_xml.parse_answer(xml) == {"a": "x[0my\nz\tend"}
+
+    @pytest.mark.parametrize("declared", DECLARED)
+    def test_a_declared_encoding_does_not_garble_what_was_decoded_before(self, declared: str) -> None:
+        xml = answer_xml.build_answer([("a", "Größe – 大")]).replace("UTF-8", declared)
+        assert answer_xml.parse_answer(xml) == {"a": "Größe – 大"}
 
     def test_sixty_kilobytes(self) -> None:
         text = "ä<" * 30_000

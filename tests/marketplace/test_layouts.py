@@ -6,18 +6,27 @@ from typing import Any
 
 import pytest
 from botocore.exceptions import ClientError
+from django.conf import settings
 from django.core.management import CommandError, call_command
+from django.test import Client
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hits.marketplace.formats.html_question import parse_html_question
+from hits.domain.answer_xml import parse_answer
+from hits.marketplace.formats.html_question import in_a_form, parse_html_question, prepare_page
 from hits.marketplace.formats.layout import LayoutError, fill, variables
-from hits.marketplace.models import HITLayout
+from hits.marketplace.models import Assignment, HITLayout, Worker
 from hits.marketplace.services import accounts
-from tests.marketplace.support import Market, hit_params
+from tests.marketplace.support import Market, accept, hit_params, secret_of
+from tests.marketplace.test_admission import Browser
 from tests.marketplace.test_conformance import code_of
+from tests.marketplace.test_questions import frame_of, framed
 
 PAGE = '<form action="https://www.mturk.com/mturk/externalSubmit"><img src="${url}"><p>${text} ${text}</p></form>'
+EDITOR_PAGE = '<p>${text}</p>\n<label>What <input name="what" required></label>'  # neither form nor button
+FORM = '<form name="mturk_form" id="mturk_form" method="post" action="https://www.mturk.com/mturk/externalSubmit">'
+FIELD = '<input type="hidden" name="assignmentId" id="assignmentId" value="">'
+BUTTON = '<p><input type="submit" id="submitButton" value="Submit"></p>'
 VALUES = {"url": "https://example.org/a.jpg?x=1&y=2", "text": "<b>Look</b> here"}
 
 
@@ -75,6 +84,96 @@ def test_names_are_the_same_on_both_sides(
         create(near, layout_id, values)
     assert code_of(failure)[0] == "ParameterValidationError"
     assert named in failure.value.response["Error"]["Message"]
+
+
+@pytest.mark.rule(
+    "layout-variable-names",
+    source="ours",
+    text="A layout's variables are named as a template's are: letters, digits, dots, dashes, underscores.",
+)
+def test_names_may_hold_dots_and_dashes(near: Any, tmp_path: Path) -> None:
+    html = PAGE.replace("${url}", "${image.url}").replace("${text}", "${text-1}")
+    layout_id = make(tmp_path / "page.html", html)
+    hit = create(near, layout_id, {"image.url": "https://example.org/a.jpg", "text-1": "Look"})
+    shown = parse_html_question(hit["Question"]).html
+    assert '<img src="https://example.org/a.jpg"><p>Look Look</p>' in shown
+
+
+@pytest.mark.rule(
+    "layout-form",
+    source="I",
+    text="A layout without a form, as Amazon's editor made them, gets one to externalSubmit, and a button.",
+)
+def test_a_page_of_the_editor_is_handed_in(
+    mturk: Any, tmp_path: Path, worker: Worker, browser: Browser
+) -> None:
+    hit = create(mturk, make(tmp_path / "page.html", EDITOR_PAGE), {"text": "Look"})
+    page = f'{FORM}{FIELD}<p>Look</p>\n<label>What <input name="what" required></label>{BUTTON}</form>'
+    assert parse_html_question(hit["Question"]).html == page
+    slot = accept(worker, hit)
+    shown = framed(frame_of(browser(worker), f"/work/tasks/{slot.assignment_id}")).content.decode()
+    assert prepare_page(page, submit_to=submit_to(worker, slot), assignment_id=slot.assignment_id) in shown
+    assert f'action="{submit_to(worker, slot)}/mturk/externalSubmit"' in shown
+    sent = {"assignmentId": slot.assignment_id, "what": "a kite"}
+    Client().post(f"/a/{secret_of(worker, slot)}/mturk/externalSubmit", sent)
+    (row,) = mturk.list_assignments_for_hit(HITId=hit["HITId"])["Assignments"]
+    assert parse_answer(row["Answer"]) == {"what": "a kite"}
+
+
+def submit_to(worker: Worker, slot: Assignment) -> str:
+    """Return the address of the worker's attempt."""
+    return f"{settings.PUBLIC_URL}/a/{secret_of(worker, slot)}"
+
+
+@pytest.mark.parametrize(
+    ("html", "around"),
+    [
+        ("<p>a", f"{FORM}{FIELD}<p>a{BUTTON}</form>"),
+        (
+            "<!DOCTYPE html>\n<title>t</title>é <b>",
+            f"<!DOCTYPE html>{FORM}{FIELD}\n<title>t</title>é <b>{BUTTON}</form>",
+        ),
+        (
+            "<html><head><title>t</title></head>\n<BODY class=x>\n<p>a\n</BODY></html>",
+            f"<html><head><title>t</title></head>\n<BODY class=x>{FORM}{FIELD}\n<p>a\n{BUTTON}</form></BODY></html>",
+        ),
+        ("<html><head></head ><p>a</html>", f"<html><head></head >{FORM}{FIELD}<p>a{BUTTON}</form></html>"),
+        ("</body><body>a", f"</body><body>{FORM}{FIELD}a{BUTTON}</form>"),
+        ("<!-- <form> </body> --><p>a", f"{FORM}{FIELD}<!-- <form> </body> --><p>a{BUTTON}</form>"),
+        ('<script>"<form>"</script>a', f'{FORM}{FIELD}<script>"<form>"</script>a{BUTTON}</form>'),
+        ("<button>Go</button>", f"{FORM}{FIELD}<button>Go</button></form>"),
+        ("<INPUT TYPE=Submit>", f"{FORM}{FIELD}<INPUT TYPE=Submit></form>"),
+        (
+            "<button type=button>Zoom</button>",
+            f"{FORM}{FIELD}<button type=button>Zoom</button>{BUTTON}</form>",
+        ),
+        (
+            "<input type=hidden name=assignmentId>",
+            f"{FORM}<input type=hidden name=assignmentId>{BUTTON}</form>",
+        ),
+    ],
+)
+def test_where_form_and_button_go(html: str, around: str) -> None:
+    assert in_a_form(html) == around
+
+
+@pytest.mark.parametrize(
+    "html",
+    [
+        PAGE,
+        '<form id="f"><input name="a"></form>',
+        "<crowd-form><crowd-input name=a></crowd-input></crowd-form>",
+        "<p id=p></p><script>send(turkSubmitTo + '/mturk/externalSubmit')</script>",
+    ],
+    ids=["form", "form without address", "crowd-form", "script"],
+)
+def test_a_page_that_hands_in_by_itself_stays_as_it_is(html: str) -> None:
+    assert in_a_form(html) == html
+
+
+def test_a_page_has_to_have_room_for_its_form(near: Any, tmp_path: Path) -> None:
+    with pytest.raises(CommandError, match="65535"):
+        make(tmp_path / "page.html", "x" * 65_300)
 
 
 def test_filled_in_it_may_be_no_longer_than_a_question(near: Any, tmp_path: Path) -> None:
@@ -136,7 +235,7 @@ def test_a_name_is_used_once(near: Any, tmp_path: Path) -> None:
         make(tmp_path / "page.html")
 
 
-@given(st.dictionaries(st.from_regex(r"[A-Za-z0-9_]{1,8}", fullmatch=True), st.text(), max_size=5))
+@given(st.dictionaries(st.from_regex(r"[A-Za-z0-9_.-]{1,8}", fullmatch=True), st.text(), max_size=5))
 def test_filling_replaces_each_variable_once(values: dict[str, str]) -> None:
     html = "".join(f"<{name}>${{{name}}}" for name in values)
     assert variables(html) == tuple(values)

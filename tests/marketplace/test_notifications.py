@@ -354,12 +354,20 @@ def test_a_test_event_is_sent_and_says_what_it_is(
 def test_bad_specifications_are_refused(
     near: Any, mailbox: Mailbox, changes: dict[str, Any], code: str, words: str
 ) -> None:
-    with pytest.raises(ClientError) as failure:
-        near.update_notification_settings(
-            HITTypeId=hit_type(near), Notification={**specification(mailbox.url), **changes}
+    bad = {**specification(mailbox.url), **changes}
+    calls = [lambda: near.update_notification_settings(HITTypeId=hit_type(near), Notification=bad)]
+    if bad["EventTypes"] != ["Ping"]:  # which a test may ask for
+        calls.append(
+            lambda: near.send_test_event_notification(Notification=bad, TestEventType="AssignmentSubmitted")
         )
-    assert failure.value.response["Error"]["Code"] == code
-    assert words in failure.value.response["Error"]["Message"]
+    for call in calls:
+        with pytest.raises(ClientError) as failure:
+            call()
+        assert failure.value.response["Error"]["Code"] == code
+        assert words in failure.value.response["Error"]["Message"]
+    if bad["EventTypes"] == ["Ping"]:
+        near.send_test_event_notification(Notification=bad, TestEventType="Ping")
+    assert Notification.objects.count() == (bad["EventTypes"] == ["Ping"])
 
 
 @pytest.mark.rule(
@@ -440,6 +448,32 @@ def test_what_does_not_arrive_is_sent_again_for_a_day(near: Any, mailbox: Mailbo
     assert row.state == NotificationState.FAILED
     assert 20 <= row.attempts <= 26
     assert len({document["EventDocId"] for document in mailbox.documents()}) == 1
+
+
+@pytest.mark.clock
+def test_what_happened_during_an_outage_has_its_whole_day_afterwards(
+    near: Any, workers: list[Worker], mailbox: Mailbox
+) -> None:
+    hit = near.create_hit(**hit_params(LifetimeInSeconds=60, AutoApprovalDelayInSeconds=60))["HIT"]
+    wanted = specification(mailbox.url, "HITExpired", "AssignmentAbandoned", "AssignmentApproved")
+    near.update_notification_settings(HITTypeId=hit["HITTypeId"], Notification=wanted)
+    work(workers[0], hit)
+    accept(workers[1], hit)
+    later(days=3)  # nobody swept and nobody sent
+    mailbox.status = 503
+    tasks.sweep_due()
+    deliver()
+    rows = Notification.objects.all()
+    kinds = {row.document["Events"][0]["EventType"] for row in rows}
+    assert kinds == {"HITExpired", "AssignmentAbandoned", "AssignmentApproved"}
+    told_of = [row.document["Events"][0]["EventTimestamp"] for row in rows]
+    assert (
+        max(told_of) < f"{Clock.now() - timedelta(days=2):%Y-%m-%dT%H:%M:%SZ}"
+    )  # when it was, not when it is told
+    assert {row.state for row in rows} == {NotificationState.QUEUED}
+    mailbox.status = 200
+    later(hours=1)
+    assert deliver() == 3
 
 
 @pytest.mark.clock

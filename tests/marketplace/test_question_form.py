@@ -1,5 +1,6 @@
 """QuestionForm: what is read, what is refused by name, what is shown, and which answers pass."""
 
+import re
 import time
 from typing import Any
 
@@ -10,11 +11,22 @@ from hypothesis import strategies as st
 
 from hits.domain.answer_xml import FormAnswer, build_form_answer, parse_answer, parse_form_answer
 from hits.domain.external_question import QuestionError, QuestionInvalid, QuestionNotXml, QuestionTooLong
+from hits.marketplace.formats.answer_key import check_fits, parse_answer_key, score
 from hits.marketplace.formats.content import sanitise
 from hits.marketplace.formats.form_answers import Fault, bind, read_answers
 from hits.marketplace.formats.patterns import PatternError, compile_pattern
 from hits.marketplace.formats.question_form import Choice, FreeText, parse_question_form
-from tests.support.question_forms import FORM, OLD_FORM, TEST, choice, form_xml, free_text, question
+from tests.support.question_forms import (
+    FORM,
+    OLD_FORM,
+    TEST,
+    choice,
+    form_xml,
+    free_text,
+    key_question,
+    key_xml,
+    question,
+)
 
 BINARY = (
     "<Binary><MimeType><Type>{}</Type><SubType>gif</SubType></MimeType>"
@@ -257,6 +269,33 @@ def test_selections() -> None:
     assert faults(other, **{"q1.other": "longer"}) == [(Fault.TOO_LONG, 4)]
 
 
+@pytest.mark.parametrize(
+    "written", ["left\nright", "left\r\nright", "left&#13;right", "le&#127;ft&#10;right"]
+)
+@pytest.mark.parametrize("style", ["radiobutton", "dropdown"])
+def test_a_line_feed_in_an_identifier_comes_back_as_browsers_send_it(written: str, style: str) -> None:
+    xml = form_xml(question("a", choice(written, "other", style=style)))
+    form = parse_question_form(xml)
+    answers, problems = read_answers(form, {"q1": ["left\r\nright"]})  # a browser's line end
+    assert problems == []
+    assert [row.selections for row in parse_form_answer(build_form_answer(answers))] == [("left\nright",)]
+    page = shown(xml, {"q1": ["left\r\nright"]})
+    assert re.search(r'value="left\nright"[^>]* (checked|selected)', page)
+    key = parse_answer_key(key_xml(key_question("a", {written: 3})))
+    check_fits(key, form)
+    assert score(key, answers) == 3
+
+
+def test_identifiers_that_answers_could_not_tell_apart_are_refused() -> None:
+    for other in ("x&#127;", "\tx"):
+        with pytest.raises(QuestionInvalid, match="its own SelectionIdentifier"):
+            one(choice("x", other))
+    with pytest.raises(QuestionInvalid, match="Selection needs a SelectionIdentifier"):
+        one(choice("&#127;"))
+    with pytest.raises(QuestionInvalid, match="'a' is used twice"):
+        parse_question_form(form_xml(question("a", free_text()), question("a&#127;", free_text())))
+
+
 def test_fields_are_named_by_place_so_that_identifiers_may_be_anything() -> None:
     xml = form_xml(question("csrfmiddlewaretoken", free_text()), question("assignmentId", free_text()))
     page = shown(xml)
@@ -338,8 +377,6 @@ class TestPatterns:
         st.text("abc1 \n", max_size=6),
     )
     def test_agrees_with_pythons_own(self, atoms: list[str], marks: list[str], text: str) -> None:
-        import re
-
         pairs = zip(atoms, marks, strict=False)
         source = "".join(atom + ("" if atom in {"^", r"\b"} else mark) for atom, mark in pairs)
         expected = re.search(source, text, re.ASCII) is not None

@@ -19,6 +19,8 @@ from hits.marketplace.formats.html_question import (
     prepare_page,
     with_first_script,
 )
+from hits.marketplace.formats.patterns import MAX_WORK
+from hits.marketplace.formats.question_form import parse_question_form
 from hits.marketplace.models import HIT, Assignment, Clock, Worker
 from hits.marketplace.selectors import questions
 from hits.marketplace.selectors.worker import present_attempt
@@ -277,6 +279,22 @@ class TestQuestionForm:
         assert "Because of the light" in answer.content.decode()
         slot.refresh_from_db()
         assert slot.submitted_at is None
+
+    def test_a_text_too_long_to_be_matched_comes_back_with_its_bound(
+        self, near: Any, worker: Worker, browser: Browser
+    ) -> None:
+        slow = '<FreeTextAnswer><Constraints><AnswerFormatRegex regex="(a?){190}-"/></Constraints></FreeTextAnswer>'
+        xml = FORM.replace("<FreeTextAnswer/>", slow)
+        slot = accept(worker, near.create_hit(**hit_params(Question=xml))["HIT"])
+        client, address = browser(worker), f"/work/tasks/{slot.assignment_id}/answer"
+        steps = parse_question_form(xml).pattern_steps
+        answer = client.post(address, {"q1": "calm", "q2": "a" * 5_000})
+        assert answer.status_code == 400
+        assert f"Write at most {MAX_WORK // steps} characters." in answer.content.decode()
+        assert "a" * 5_000 in answer.content.decode()
+        client.post(address, {"q1": "calm", "q2": "a" * (MAX_WORK // steps - 1) + "-"})
+        slot.refresh_from_db()
+        assert slot.submitted_at is not None
 
     def test_pressed_twice_it_is_one_submission(self, near: Any, worker: Worker, browser: Browser) -> None:
         slot = accept(worker, near.create_hit(**hit_params(Question=FORM))["HIT"])

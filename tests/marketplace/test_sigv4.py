@@ -11,6 +11,7 @@ from botocore.credentials import Credentials
 from botocore.exceptions import ClientError
 from django.test import Client
 
+from hits.domain.plain_xml import parse_plain_xml
 from hits.marketplace import sigv4
 from hits.marketplace.errors import ApiError
 from hits.marketplace.models import AccessKey
@@ -193,7 +194,32 @@ def test_both_addresses_and_other_verbs(live_server: Any, requester: accounts.Ke
     for path in ("/mturk", "/mturk/"):
         client = Market(live_server.url + path, in_process=False).client(requester)
         assert client.get_account_balance()["AvailableBalance"] == "10000.00"
-    assert Client().get("/mturk/").status_code == 405
+    for query in ("", "?MyOperation=x"):
+        assert Client().get(f"/mturk/{query}").status_code == 405
+
+
+@pytest.mark.rule(
+    "wire-old-versions",
+    source="I",
+    text="A call of an older version (Operation in the query or in a form) is answered with Amazon's 403 document, "
+    "whose message names version 2017-01-17 and boto3.",
+)
+@pytest.mark.parametrize("path", ["/mturk", "/mturk/"])
+@pytest.mark.parametrize("verb", ["get", "post", "form"])
+def test_calls_of_older_versions_are_told_what_to_use(path: str, verb: str) -> None:
+    old = "Service=AWSMechanicalTurkRequester&Operation=GetAccountBalance&Version=2014-08-15"
+    if verb == "form":
+        answer = Client().post(path, old, content_type="application/x-www-form-urlencoded; charset=UTF-8")
+    else:
+        call = Client().get if verb == "get" else Client().post
+        answer = call(f"{path}?{old}")
+    assert (answer.status_code, answer["Content-Type"]) == (403, "text/xml")
+    root = parse_plain_xml(answer.content.decode())
+    assert root.findtext("Errors/Error/Code") == "Forbidden"
+    said = root.findtext("Errors/Error/Message") or ""
+    assert "2017-01-17" in said
+    assert "boto3.client('mturk'" in said
+    assert root.findtext("RequestID") == answer["x-amzn-RequestId"]
 
 
 @pytest.mark.rule(

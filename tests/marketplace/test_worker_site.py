@@ -8,6 +8,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from django.contrib.auth import get_user_model
+from django.core.cache import cache
 from django.test import Client
 
 from hits.marketplace.models import Assignment, Attempt, Outcome, SlotState, Worker
@@ -64,6 +65,23 @@ def test_list_preview_accept_submit_and_earn(near: Any, worker: Worker, browser:
     earned = client.get("/work/earnings").content.decode()
     assert "$1.10" in earned
     assert "Approved" in client.get("/work/history").content.decode()
+
+
+def test_a_usual_time_is_shown_once_there_is_one(near: Any, workers: list[Worker], browser: Browser) -> None:
+    hit, _ = [near.create_hit(**hit_params(MaxAssignments=3))["HIT"] for _ in range(2)]
+    client = browser(workers[0])
+    first = client.get("/work/").content.decode()
+    assert "$1.10" in first
+    assert "Usual time" not in first
+    assert "/h</small>" not in first
+    for person in workers:
+        slot = accept(person, hit)
+        later(minutes=6)
+        hand_in(person, slot)
+    cache.clear()  # it is looked up once a minute
+    listing = " ".join(client.get("/work/").content.decode().split())
+    assert "Usual time</dt> <dd>6 min</dd>" in listing
+    assert "$11.00<small>/h</small>" in listing
 
 
 def test_task_page_frames_https_and_the_hit_origin_only(near: Any, worker: Worker, browser: Browser) -> None:

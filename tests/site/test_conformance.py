@@ -7,8 +7,11 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from botocore.exceptions import ClientError
 
+from hits.marketplace import dispatch
 from scripts import conformance
+from tests.marketplace.conftest import near, near_market, requester  # noqa: F401
 from tests.support.children import ROOT
 
 
@@ -32,6 +35,42 @@ def test_every_operation_has_a_rule(fresh: str) -> None:
     )
     assert len(rows) == 39
     assert [name for name, rules in rows.items() if rules == "none"] == []
+
+
+@pytest.mark.long
+def test_every_rule_s_tests_call_what_it_names() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "scripts.conformance", "--calls"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+
+
+def answered(*names: str) -> set[tuple[str, bool]]:
+    """Return the calls of operations that were answered."""
+    return {(name, tried) for name in names for tried in (False, True)}
+
+
+def test_a_rule_that_names_what_its_tests_do_not_call_is_told() -> None:
+    names = conformance.operation_names()
+    every = conformance.Rule("every", "M", " ".join(names))
+    calls = {"every": answered(*names) - {("GetFileUploadURL", True)}}  # which is refused whatever is asked
+    assert conformance.uncalled([every], calls) == []
+    boast = conformance.Rule("boast", "M", "GetHIT shows what CreateHIT made.")
+    calls["boast"] = answered("CreateHIT", "ListHITs")
+    assert conformance.uncalled([every, boast], calls) == [
+        "rule boast names GetHIT, and its tests never call it"
+    ]
+
+
+def test_an_operation_that_is_only_ever_refused_is_told() -> None:
+    names = conformance.operation_names()
+    every = conformance.Rule("every", "M", " ".join(names))
+    calls = {"every": answered(*names) - {("ListReviewableHITs", True)}}
+    assert conformance.uncalled([every], calls) == ["no rule's tests get an answer of ListReviewableHITs"]
 
 
 def item(test: str, *marks: pytest.MarkDecorator, file: str = "tests/test_a.py") -> Any:
@@ -70,3 +109,23 @@ def test_error_codes_are_found_in_the_sources(tmp_path: Path) -> None:
         'invalid("x", code="Odder")\nmissing("Cat", "1")\n'
     )
     assert conformance.error_codes(tmp_path) == {"CatDoesNotExist", "HITAlreadyExists", "Odd", "Odder"}
+
+
+def test_calls_are_noted_where_the_marketplace_takes_them(
+    near: Any,  # noqa: F811
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(dispatch, "_run", dispatch._run)  # which the recorder replaces
+    test = item("test_x", pytest.mark.rule("a", source="M", text="GetHIT shows a HIT."))
+    nameless = item("test_y", pytest.mark.rule("b", source="M", text="Names no operation."))
+    recorder, items = conformance.Recorder(), [nameless, test]
+    recorder.pytest_collection_modifyitems(items)
+    assert (items, [rule.id for rule in recorder.rules]) == ([test], ["a", "b"])
+    recorder.pytest_collection_finish()
+    near.list_hits()  # by nobody's test
+    running = recorder.pytest_runtest_protocol(test)
+    next(running)
+    near.get_account_balance()
+    with pytest.raises(ClientError):
+        near.get_hit(HITId="3NOSUCHHIT")
+    assert recorder.calls == {"a": answered("GetAccountBalance") | {("GetHIT", False)}}

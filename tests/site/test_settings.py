@@ -1,9 +1,13 @@
 """Environment values that were not expected stop the start and name themselves."""
 
+from typing import Any
+
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 
 from annotation_site import env
+from hits.domain.money import AMAZON_FEES
+from hits.mturk.boto import BotoMarketplace
 from hits.mturk.environments import resolve
 
 
@@ -53,3 +57,125 @@ def test_production_needs_its_own_switch(settings) -> None:
 def test_an_unknown_endpoint_lists_the_known_ones() -> None:
     with pytest.raises(ImproperlyConfigured, match="aws-sandbox"):
         resolve("amazon")
+
+
+@pytest.mark.parametrize(
+    "word",
+    [
+        "https://mturk-requester.us-east-1.amazonaws.com",
+        "https://mturk-requester.us-east-1.amazonaws.com/",
+        "HTTPS://MTurk-Requester.US-East-1.AmazonAWS.com",
+        "https://mturk-requester.us-east-1.amazonaws.com.",
+        "https://mturk-requester.us-east-1.amazonaws.com..:443/path?query",
+        "http://mturk-requester.us-east-1.amazonaws.com:80",
+        "https://mturk-requester.eu-west-1.amazonaws.com",
+        "https://mturk-requester.cn-north-1.amazonaws.com.cn",
+        "https://mturk-requester.us-east-1.api.aws",
+        "https://vpce-0a1b2c.mturk-requester.us-east-1.vpce.amazonaws.com",
+    ],
+)
+def test_amazons_own_address_is_production_under_its_name(settings: Any, word: str) -> None:
+    settings.MTURK_LIVE, settings.MARKETPLACE_FEE_SCHEDULE = False, "local"
+    with pytest.raises(ImproperlyConfigured, match="MTURK_LIVE=1"):
+        resolve(word)
+    settings.MTURK_LIVE = True
+    assert resolve(word) == resolve("aws-production")
+    assert resolve(word).fees == AMAZON_FEES
+
+
+@pytest.mark.parametrize("region", ["us-east-1", "US-WEST-2"])
+def test_amazons_own_sandbox_stays_the_sandbox(settings: Any, region: str) -> None:
+    settings.MTURK_LIVE = False
+    found = resolve(f"https://mturk-requester-sandbox.{region}.amazonaws.com/")
+    assert found == resolve("aws-sandbox")
+    assert not found.is_live
+    assert found.fees == AMAZON_FEES
+
+
+@pytest.mark.parametrize(
+    "word",
+    [
+        "https://mechanicalturk.amazonaws.com/?Service=AWSMechanicalTurkRequester",
+        "https://mechanicalturk.sandbox.amazonaws.com",
+        "https://abc.execute-api.us-east-1.amazonaws.com",
+        "https://amazonaws.com",
+    ],
+)
+def test_any_other_address_of_amazons_is_refused(settings: Any, word: str) -> None:
+    settings.MTURK_LIVE = True
+    with pytest.raises(ImproperlyConfigured, match="host name of its own"):
+        resolve(word)
+
+
+@pytest.mark.parametrize(
+    "word",
+    [
+        "http://localhost.evil.example/",
+        "http://127.0.0.1.evil.example/",
+        "http://localhostevil.example/",
+        "http://[::1].evil.example/",
+        "http://localhost@evil.example/",
+        "http://localhost:8000@evil.example/",
+        "http://evil.example#@localhost/",
+        "http://evil.example\\@localhost/",
+        "http://evil.example/",
+        "http://localhost:99999/",
+        "http://[::1/",
+        "https://user:password@crowd.example.org/",
+        "https://mturk-requester.us-east-1.ａmazonaws.com",
+        "https://mturk-requester.us-east-1.amazonaws%2Ecom",
+        "https://mturk-requester.us-east-1.amazonaws\u3002com",
+        " https://crowd.example.org",
+        "https://crowd.exam\nple.org",
+        "https://",
+        "crowd.example.org",
+    ],
+)
+def test_an_address_that_could_be_read_as_another_is_refused(settings: Any, word: str) -> None:
+    settings.MTURK_LIVE = True
+    with pytest.raises(ImproperlyConfigured, match="use local, aws-sandbox"):
+        resolve(word)
+
+
+@pytest.mark.parametrize(
+    "word",
+    [
+        "http://localhost:8000/mturk/",
+        "http://LOCALHOST:8000/mturk/",
+        "http://localhost.:8000/mturk/",
+        "http://127.0.0.1:8000/mturk/",
+        "http://[::1]:8000/mturk/",
+    ],
+)
+def test_this_machine_is_play_money_with_the_platforms_own_keys(settings: Any, word: str) -> None:
+    found = resolve(word)
+    assert not found.is_live
+    assert not found.in_process
+    assert _access_key(word) == settings.MTURK_PLATFORM_ACCESS_KEY_ID
+
+
+def test_the_platforms_own_keys_go_to_no_other_machine(
+    settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "THEIRS")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
+    settings.PUBLIC_URL = "https://crowd.example.org"
+    assert _access_key("https://Crowd.example.org/mturk/") == settings.MTURK_PLATFORM_ACCESS_KEY_ID
+    for word in (
+        "https://crowd.example.org.evil.example/",
+        "https://crowd.example.org:8443/",
+        "https://localhost.evil.example/",
+        "https://mturk-requester-sandbox.us-east-1.amazonaws.com",
+    ):
+        assert _access_key(word) == "THEIRS", word
+
+
+def test_somebody_elses_service_asks_for_the_typed_cost() -> None:
+    found = resolve("https://mturk-requester.us-east-1.amazonaws.com.crowd.example.org/")
+    assert found.name.startswith("http:mturk-requester")
+    assert found.is_live
+
+
+def _access_key(word: str) -> str:
+    client = BotoMarketplace(resolve(word))._client
+    return str(client._get_credentials().access_key)

@@ -16,6 +16,7 @@ from django.db import connection, connections
 
 from annotation_site.management.commands.serve import worker_command
 from hits.mturk import boto
+from tests.support import isolation
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -37,6 +38,7 @@ def child_environment(**more: str) -> dict[str, str]:
             f"postgres://{database['USER']}:{database['PASSWORD']}@{database['HOST']}:"
             f"{database['PORT'] or 5432}/{database['NAME']}"
         )
+    isolation.pin(environment)  # also when a test set something for itself
     return environment | more
 
 

@@ -63,6 +63,10 @@ class Plan:
         """Return how often an operation reached the marketplace since ``write``."""
         return int(_read()["calls"].get(operation, 0))
 
+    def met(self, kind: str) -> int:
+        """Return how many calls met a kind of fault since ``write``."""
+        return int(_read()["met"].get(kind, 0))
+
     def left(self) -> int:
         """Return how many faults nobody met."""
         return sum(len(kinds) for kinds in _read()["faults"].values())

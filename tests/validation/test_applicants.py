@@ -307,6 +307,8 @@ def test_who_passes(
         outcome.reason,
     )
     assert bool(holders(work.project, Pool.QUALIFIED)) is passed
+    granted = WorkerDecision.objects.filter(qualification__slug=Pool.QUALIFIED.value)
+    assert list(granted.values_list("value", flat=True)) == ([reasonable] if passed else [])
 
 
 def test_a_fail_without_a_reason_is_not_answered(

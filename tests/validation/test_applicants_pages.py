@@ -13,6 +13,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
+from hits.domain.money import format_dollars, format_usd
 from hits.models import Batch, Hit, Image, Job, Project
 from tests.support import market
 from tests.support.pages import squeezed
@@ -217,6 +218,46 @@ def test_a_training_round_is_launched(
     batch = Batch.objects.get()
     assert reply.headers["Location"] == reverse("batch-detail", args=[batch.pk])
     assert (batch.kind, batch.name) == ("sherlock_training", "Training, 12 places")
+
+
+@pytest.mark.parametrize(
+    ("page_name", "cents", "typed"),
+    [
+        ("qualification-new", 8_000, {}),
+        ("training-new", 2_280, {"name": "Autumn", "places": "12", "reward": "1.90", "countries": ""}),
+    ],
+)
+def test_a_refused_round_says_why_and_keeps_what_was_typed(
+    client: Client,
+    project: Project,
+    images: list[Image],
+    researcher: User,
+    page_name: str,
+    cents: int,
+    typed: dict[str, str],
+) -> None:
+    market.fund(cents - 1)
+    client.force_login(researcher)
+    url = reverse(page_name, args=[project.slug])
+    values = wanted(images) if not typed else typed | {"photos": [str(image.pk) for image in images]}
+    short = client.post(url, values | {"step": "launch"})
+    page = squeezed(short)
+    most, less = format_dollars(cents), format_dollars(cents - 1)
+    assert short.status_code == 400
+    assert f"Not launched: insufficient funds: {most} will be held and the account has {less}" in page
+    assert 'value="launch"' not in page
+    assert f'name="name" value="{values["name"]}"' in page
+    assert page.count('name="photos"') == len(images)
+    assert squeezed(client.post(url, values | {"step": "change"})).count(" checked") == len(images)
+
+    market.fund(1)
+    Project.objects.update(confirm_above_cents=cents - 1)
+    page = squeezed(client.post(url, values | {"step": "launch", "typed_cost": less}))
+    assert f"{less} is another sum; type the most that this can cost, {format_usd(cents)}." in page
+    assert f'value="{less}" aria-invalid="true"' in page
+    assert page.count('name="photos"') == len(images)
+    assert not Batch.objects.exists()
+    assert client.post(url, values | {"step": "launch", "typed_cost": most}).status_code == 302
 
 
 # --- the desk

@@ -5,7 +5,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
 
-from hits.models import Batch, Hit
+from hits.models import Batch, Hit, Project
 from tests.support import market
 from tests.support.pages import squeezed
 from tests.validation.factory import Work, ratings, review
@@ -62,6 +62,34 @@ def test_pressing_launch_twice_launches_once(client: Client, work: Work, researc
     for _ in range(2):
         assert client.post(url, values).status_code == 302
     assert Batch.objects.get(kind="observation_review").units.count() == 2
+
+
+def test_a_refused_round_says_why_and_keeps_what_was_typed(
+    client: Client, work: Work, researcher: User
+) -> None:
+    market.fund(239)
+    work.observed(work.image(), count=4)
+    client.force_login(researcher)
+    url = reverse("judging", args=[work.project.slug])
+    values = {"name": "First look", "reward": "0.40", "assignments": "3", "units": "2"}
+    short = client.post(url, values | {"step": "launch"})
+    page = squeezed(short)
+    assert short.status_code == 400
+    assert "Not launched: insufficient funds: $2.40 will be held and the account has $2.39" in page
+    assert 'value="launch"' not in page
+    for name, value in values.items():
+        assert f'name="{name}" value="{value}"' in page
+    assert squeezed(client.post(url, values | {"step": "change"})).count('value="First look"') == 1
+
+    market.fund(1)
+    Project.objects.update(confirm_above_cents=239)
+    page = squeezed(client.post(url, values | {"step": "launch", "typed_cost": "2.39"}))
+    assert "$2.39 is another sum; type the most that this can cost, 2.40." in page
+    assert 'value="2.39" aria-invalid="true"' in page
+    assert 'name="name" value="First look"' in page
+    assert 'value="change" formnovalidate' in page, "nobody has to type the sum to go back"
+    assert not Batch.objects.filter(kind="observation_review").exists()
+    assert client.post(url, values | {"step": "launch", "typed_cost": "2.40"}).status_code == 302
 
 
 def test_bad_terms_are_named_at_their_field(client: Client, work: Work, researcher: User) -> None:

@@ -62,7 +62,7 @@ def put(
     return change
 
 
-def hold(project: Project, worker: Worker, *pools: Pool) -> None:
+def hold(project: Project, worker: Worker, *pools: Pool, value: int | None = None) -> None:
     for pool in pools:
         decide_about(
             project=project,
@@ -71,14 +71,19 @@ def hold(project: Project, worker: Worker, *pools: Pool) -> None:
             pool=pool,
             reason="Nine of nine.",
             by=None,
+            value=value,
         )
     settle_outstanding(marketplace=marketplace())
 
 
-def held_there(project: Project, pool: Pool) -> set[str]:
+def worth_there(project: Project, pool: Pool) -> dict[str, int]:
     port = marketplace()
     type_id = port.find_qualification_type(f"{project.slug}: {pool.value}")
-    return {worker_id for worker_id, _ in port.holders(type_id)} if type_id else set()
+    return dict(port.holders(type_id)) if type_id else {}
+
+
+def held_there(project: Project, pool: Pool) -> set[str]:
+    return set(worth_there(project, pool))
 
 
 def test_a_pause_shuts_both_doors_within_one_sync_and_work_in_hand_is_paid(
@@ -124,7 +129,8 @@ def test_reinstating_opens_the_tasks_again(
 def test_dequalifying_takes_what_is_held_with_the_reason_and_reinstating_gives_it_back(
     project: Project, batch: Batch, wilma: MarketWorker, worker: Worker, researcher: User
 ) -> None:
-    hold(project, worker, Pool.QUALIFIED, Pool.TRAINED)
+    hold(project, worker, Pool.QUALIFIED, value=9)
+    hold(project, worker, Pool.TRAINED)
     put(project, worker, Standing.TRAINED, researcher, "Ready.")
     put(project, worker, Standing.DEQUALIFIED, researcher)
     assert holders(project, Pool.EXCLUDED) == {worker.pk}
@@ -134,7 +140,8 @@ def test_dequalifying_takes_what_is_held_with_the_reason_and_reinstating_gives_i
     taken = WorkerDecision.objects.filter(worker=worker, action=WorkerAction.REVOKE)
     assert {row.reason for row in taken} == {WHY}
     put(project, worker, Standing.TRAINED, researcher, "Talked it over.")
-    assert held_there(project, Pool.TRAINED) == held_there(project, Pool.QUALIFIED) == {wilma.worker_id}
+    assert worth_there(project, Pool.QUALIFIED) == {wilma.worker_id: 9}
+    assert worth_there(project, Pool.TRAINED) == {wilma.worker_id: 1}
     assert held_there(project, Pool.EXCLUDED) == set()
 
 

@@ -157,7 +157,11 @@ def _change_standing(
 
 
 def _qualify(found: QualificationRound, passed: Sequence[Applicant], by: AbstractBaseUser | None) -> None:
-    """Grant the pool of the qualified; nobody who was de-qualified or blocked comes back in this way."""
+    """Grant the pool of the qualified; nobody who was de-qualified or blocked comes back in this way.
+
+    The qualification is worth the round's score, the number of reasonable pairs, so that a later batch can ask for
+    more than the pass mark.
+    """
     project = found.batch.project
     workers = [applicant.assignment.worker for applicant in passed]
     places = standings(project, only=[worker.pk for worker in workers])
@@ -169,6 +173,7 @@ def _qualify(found: QualificationRound, passed: Sequence[Applicant], by: Abstrac
         pool=Pool.QUALIFIED,
         reason=PASSED,
         by=by,
+        values={applicant.assignment.worker.pk: applicant.score.reasonable for applicant in passed},
     )
 
 

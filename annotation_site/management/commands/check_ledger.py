@@ -1,12 +1,15 @@
-"""``manage.py check_ledger [--json]``: exit status 1 when the books do not agree."""
+"""``manage.py check_ledger [--book-bonuses] [--json]``: exit status 1 when the books do not agree."""
 
+from argparse import ArgumentParser
 from typing import Any
 
 from django.core.management.base import CommandError
 
-from annotation_site.books import Difference, Sums, check_books
+from annotation_site.books import Difference, ScriptsBonus, Sums, book_scripts_bonuses, check_books
 from hits.domain.money import format_usd
 from hits.management.base import DeerstalkerCommand, emit_json
+
+MAX_NAMED = 20  # bonuses in a line; --json names all
 
 
 class Command(DeerstalkerCommand):
@@ -14,8 +17,19 @@ class Command(DeerstalkerCommand):
 
     help = "Check that both ledgers and all balances agree to the cent; exit status 1 when they do not."
 
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Declare the flags."""
+        super().add_arguments(parser)
+        parser.add_argument(
+            "--book-bonuses",
+            action="store_true",
+            help="first write the bonuses that scripts sent with the account's key into our ledger; sends nothing",
+        )
+
     def handle(self, *args: Any, **options: Any) -> None:
         """Compare, print, and fail on a difference."""
+        if options["book_bonuses"]:
+            self.stderr.write(f"{book_scripts_bonuses()} bonuses were written into our ledger")
         report = check_books()
         if options["json"]:
             emit_json(self, report.as_json())
@@ -30,9 +44,25 @@ class Command(DeerstalkerCommand):
 
 
 def _in_words(row: Difference) -> str:
-    return (
+    words = (
         f"batch {row.batch}: ours {_sums(row.ours)}, the marketplace's {_sums(row.marketplace)} "
-        f"(look at the marketplace first: what was decided there meanwhile is booked then)"
+        f"(look at the marketplace first, with sync_batch {row.batch}: what was decided there meanwhile is booked "
+        "then)"
+    )
+    return f"{words}; {_bonuses(row.scripts_bonuses)}" if row.scripts_bonuses else words
+
+
+def _bonuses(rows: list[ScriptsBonus]) -> str:
+    """Say which bonuses are the marketplace's alone, and what to do. (An assignment's id, never a worker's.)"""
+    named = [
+        f"bonus {row.bonus} of {format_usd(row.amount_cents)} with a fee of {format_usd(row.fee_cents)} "
+        f"for assignment {row.assignment_id}"
+        for row in rows[:MAX_NAMED]
+    ]
+    more = [f"{len(rows) - MAX_NAMED} more (see --json)"] if len(rows) > MAX_NAMED else []
+    return (
+        f"sent by a script with the account's key and unknown to our ledger: {', '.join([*named, *more])} "
+        "(they are paid and stay paid: check_ledger --book-bonuses writes them into our ledger)"
     )
 
 

@@ -2,12 +2,20 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from hits.domain.task_template.findings import Finding, Severity, advice, must
 from hits.domain.task_template.form_checks import check_fields, check_form, check_labels, check_radio_groups
-from hits.domain.task_template.outside_checks import check_outside, check_scripts, fetched, host_of
-from hits.domain.task_template.page import Page, parse_page
+from hits.domain.task_template.outside_checks import (
+    Outside,
+    check_item,
+    check_outside,
+    check_scripts,
+    fetched,
+    is_open,
+    is_within,
+)
+from hits.domain.task_template.page import Page, is_submit_button, parse_page
 from hits.domain.task_template.rows import Table
 from hits.domain.task_template.variables import Variable, fill_in, lines_of, pair, variables_in
 
@@ -68,6 +76,7 @@ def check_template(html: str, table: Table | None = None, *, allowed: Sequence[s
     """Return what there is to mend in a page, and in how its rows fit. ``allowed`` hosts may be loaded from."""
     page = parse_page(html)
     variables = variables_in(html)
+    brought = list(_brought_by_rows(page, table)) if table is not None else []
     findings: list[Finding] = [
         *(_check_columns(variables, table) if table is not None else ()),
         *_check_names(html),
@@ -76,11 +85,12 @@ def check_template(html: str, table: Table | None = None, *, allowed: Sequence[s
         *check_labels(page),
         *check_radio_groups(page),
         *check_outside(page, allowed),
+        *_check_rows(brought, allowed),
         *check_scripts(page),
         *_check_submit(page),
     ]
     findings.sort(key=lambda finding: (finding.line, finding.severity is Severity.ADVICE))
-    return Report(tuple(_most_of_each(findings)), tuple(variables), tuple(_hosts(page, table)))
+    return Report(tuple(_most_of_each(findings)), tuple(variables), tuple(_hosts(page, brought)))
 
 
 def _check_columns(variables: list[Variable], table: Table) -> Iterator[Finding]:
@@ -121,32 +131,48 @@ def _check_names(html: str) -> Iterator[Finding]:
 
 
 def _check_submit(page: Page) -> Iterator[Finding]:
-    for element in page.elements:
-        kind = element.get("type").lower()
-        if element.tag == "button" and kind in {"", "submit"}:
-            return
-        if (element.tag == "input" and kind in {"submit", "image"}) or element.tag == "crowd-button":
-            return
+    if any(
+        is_submit_button(element.tag, element.get("type")) or element.tag == "crowd-button"
+        for element in page.elements
+    ):
+        return
     yield advice(1, "no-submit", "the page has no submit button", "nothing: one is added at its end")
 
 
-def _hosts(page: Page, table: Table | None) -> list[str]:
-    items = fetched(page)
-    found = {item.host for item in items}
-    open_ones = [item.url for item in items if "${" in item.url]
-    if table is not None:
-        for index in range(min(len(table.rows), _LOOKED_AT_FOR_HOSTS)):
-            found |= _hosts_of_row(open_ones, table.values(index))
+def _hosts(page: Page, brought: Sequence[tuple[int, Outside]]) -> list[str]:
+    found = {item.host for item in fetched(page)} | {item.host for _, item in brought}
     return sorted(found - {""})
 
 
-def _hosts_of_row(urls: list[str], values: dict[str, str]) -> set[str]:
-    """Return the hosts that one row adds: an address that fills in a ``src``, or HTML that a cell brings along."""
-    found = {host_of(fill_in(url, values)) for url in urls}
+def _check_rows(brought: Sequence[tuple[int, Outside]], allowed: Sequence[str]) -> Iterator[Finding]:
+    """Yield what is wrong with what the rows let the page fetch, as though it stood in the page."""
+    for row, item in brought:
+        for finding in check_item(item, allowed):
+            yield replace(finding, what=f"row {row}: {finding.what}")
+
+
+def _brought_by_rows(page: Page, table: Table) -> Iterator[tuple[int, Outside]]:
+    """Yield what the rows add, once for each place and host, with the number of the first row that does, from 1."""
+    open_ones = [item for item in fetched(page) if is_open(item)]
+    seen: set[tuple[int, str, str, bool]] = set()
+    for index in range(min(len(table.rows), _LOOKED_AT_FOR_HOSTS)):
+        for item in _of_row(open_ones, table.values(index)):
+            key = (item.line, item.what, item.host, item.url.lower().startswith("http:"))
+            if key not in seen:
+                seen.add(key)
+                yield index + 1, item
+
+
+def _of_row(open_ones: Sequence[Outside], values: dict[str, str]) -> Iterator[Outside]:
+    """Yield the addresses that a row completes, and what HTML in its cells fetches, which is of no line."""
+    for item in open_ones:
+        url = fill_in(item.url, values)
+        if url.strip() and "${" not in url and not is_within(url):
+            yield Outside(item.line, item.what, url)
     for value in values.values():
         if "<" in value:
-            found |= {item.host for item in fetched(parse_page(value))}
-    return found
+            for item in fetched(parse_page(value)):
+                yield Outside(0, item.what, item.url)
 
 
 def _most_of_each(findings: list[Finding]) -> Iterator[Finding]:

@@ -57,40 +57,52 @@ def fetched(page: Page) -> list[Outside]:
                 found.append(Outside(element.line, what, element.get(name)))
         for match in _CSS_URL.finditer(element.text if element.tag == "style" else element.get("style")):
             found.append(Outside(element.line, "style", match["url"]))
-    return [
-        item for item in found if not item.url.lower().startswith(("data:", "#", "about:", "javascript:"))
-    ]
+    return [item for item in found if not is_within(item.url)]
+
+
+def is_within(url: str) -> bool:
+    """Tell whether an address leads nowhere outside of the page."""
+    return url.strip().lower().startswith(("data:", "#", "about:", "javascript:"))
 
 
 def check_outside(page: Page, allowed: Sequence[str] = ()) -> Iterator[Finding]:
     """Yield what is fetched from hosts that are not allowed, and what cannot be fetched at all."""
     for item in fetched(page):
-        if item.url.startswith("${") or ("${" in item.url.split("/", 3)[-1] and not item.host):
-            continue  # a column holds the address: its hosts are found in the rows
-        if item.url.endswith(_MTURK_HELPER):
-            yield advice(
-                item.line,
-                "mturk-helper",
-                "Amazon’s externalHIT_v1.js does not load, and need not: its functions are there",
-                "nothing, or remove the line",
-            )
-        elif _CROWD_LIBRARY in item.url and item.host not in allowed:
-            yield must(
-                item.line,
-                "crowd-elements",
-                "Amazon’s crowd elements are loaded from outside and do not load, so crowd-… fields stay empty",
-                f"allow {item.host or 'the host'} at the launch, or use ordinary fields",
-            )
-        elif not item.host:
-            yield _unreachable(item)
-        elif item.host not in allowed:
-            level = must if item.what == "script" else advice
-            yield level(
-                item.line,
-                f"outside-{item.what}",
-                f"the {item.what} {item.url[:80]} comes from {item.host} and does not load by itself",
-                f"put it into the page, or allow {item.host} at the launch; its owner then learns who works here",
-            )
+        if not is_open(item):
+            yield from check_item(item, allowed)
+
+
+def is_open(item: Outside) -> bool:
+    """Tell whether only a row says from where: its column holds the address, or the beginning of one."""
+    return "${" in item.url and not item.host and not item.url.lower().startswith("http:")
+
+
+def check_item(item: Outside, allowed: Sequence[str]) -> Iterator[Finding]:
+    """Yield what is wrong with one thing that is fetched."""
+    if item.url.endswith(_MTURK_HELPER):
+        yield advice(
+            item.line,
+            "mturk-helper",
+            "Amazon’s externalHIT_v1.js does not load, and need not: its functions are there",
+            "nothing, or remove the line",
+        )
+    elif _CROWD_LIBRARY in item.url and item.host not in allowed:
+        yield must(
+            item.line,
+            "crowd-elements",
+            "Amazon’s crowd elements are loaded from outside and do not load, so crowd-… fields stay empty",
+            f"allow {item.host or 'the host'} at the launch, or use ordinary fields",
+        )
+    elif not item.host:
+        yield _unreachable(item)
+    elif item.host not in allowed:
+        level = must if item.what == "script" else advice
+        yield level(
+            item.line,
+            f"outside-{item.what}",
+            f"the {item.what} {item.url[:80]} comes from {item.host} and does not load by itself",
+            f"put it into the page, or allow {item.host} at the launch; its owner then learns who works here",
+        )
 
 
 def check_scripts(page: Page) -> Iterator[Finding]:

@@ -20,6 +20,7 @@ _ENDS_ITSELF = {
 }
 _FIELDS = frozenset({"input", "select", "textarea"})
 _NOT_ANSWERS = frozenset({"submit", "button", "reset", "image"})
+_SUBMIT_TYPES = {"button": frozenset({"", "submit"}), "input": frozenset({"submit", "image"})}
 _HIDING_STYLE = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.I)
 DEEPEST = 100  # elements within elements; a page that goes deeper is read as if it stayed there
 _BRACE = re.compile(r"[{}]")
@@ -136,6 +137,11 @@ class _Builder(HTMLParser):
 
     def handle_data(self, data: str) -> None:
         self.at.text += data
+
+
+def is_submit_button(tag: str, kind: str) -> bool:
+    """Tell whether an element sends its form; ``kind`` is its attribute ``type``, empty where there is none."""
+    return kind.strip().lower() in _SUBMIT_TYPES.get(tag, ())
 
 
 def parse_page(html: str) -> Page:

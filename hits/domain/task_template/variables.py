@@ -1,4 +1,4 @@
-"""The ``${variables}`` of a page, and the columns that fill them in."""
+"""The ``${variables}`` of a page, and the columns or parameters that fill them in."""
 
 import re
 from bisect import bisect_right
@@ -33,6 +33,11 @@ def variables_in(html: str) -> list[Variable]:
         if match[1] not in found:
             found[match[1]] = Variable(match[1], line_at(match.start()))
     return list(found.values())
+
+
+def names_in(html: str) -> list[str]:
+    """Return the name of each use of a variable, in the order of the page; one used twice stands there twice."""
+    return [match[1] for match in _VARIABLE.finditer(html)]
 
 
 def lines_of(text: str) -> Callable[[int], int]:

@@ -14,7 +14,16 @@ from hits.domain.answer_xml import FormAnswer
 from hits.domain.external_question import QuestionInvalid
 
 from .question_form import INT32, Choice, Question, QuestionForm
-from .xml import children, only, optional_text, read_root, required_text, text_of, whole_number
+from .xml import (
+    children,
+    identifier_of,
+    only,
+    optional_text,
+    read_root,
+    required_identifier,
+    required_text,
+    whole_number,
+)
 
 VERSIONS = ("2005-10-01",)
 _DECIMAL = re.compile(r"[+-]?[0-9]{1,12}(\.[0-9]{1,12})?")
@@ -133,15 +142,13 @@ def _check_selections(row: KeyQuestion, question: Question) -> None:
 
 
 def _question(element: Element) -> KeyQuestion:
-    identifier = required_text(element, "QuestionIdentifier")
+    identifier = required_identifier(element, "QuestionIdentifier")
     scores: dict[frozenset[str], int] = {}
     for child in children(element, "QuestionIdentifier", "AnswerOption", "DefaultScore"):
         if child.tag != "AnswerOption":
             continue
-        chosen = [text_of(row) for row in children(child, "SelectionIdentifier", "AnswerScore")]
-        names = frozenset(
-            row for row, part in zip(chosen, child, strict=True) if part.tag == "SelectionIdentifier"
-        )
+        parts = list(children(child, "SelectionIdentifier", "AnswerScore"))
+        names = frozenset(identifier_of(part) for part in parts if part.tag == "SelectionIdentifier")
         if not names:
             raise QuestionInvalid(
                 f"An AnswerOption of question {identifier[:80]!r} needs a SelectionIdentifier."

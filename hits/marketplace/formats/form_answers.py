@@ -11,6 +11,7 @@ from enum import StrEnum
 from hits.domain.answer_xml import FormAnswer, clean_text
 
 from .content import Content, Text
+from .patterns import Work, WorkSpent
 from .question_form import MAX_LENGTH, Choice, FreeText, Overview, Question, QuestionForm, Selection, Style
 
 Posted = Mapping[str, list[str]]
@@ -132,11 +133,13 @@ def bind(
 def read_answers(form: QuestionForm, posted: Posted) -> tuple[list[FormAnswer], list[FieldProblem]]:
     """Return the answers given and what is wrong with them, at most one problem a question, in the form's order.
 
-    A question that was left out has no answer. Fields that the form does not know are ignored.
+    A question that was left out has no answer. Fields that the form does not know are ignored. A text that could not
+    be matched within the form's limit of work (``patterns.Work``) is too long; its bound is what is always matched.
     """
     answers, problems = [], []
+    work = Work(form.pattern_steps)
     for question in form.questions:
-        answer, problem = _read(question, posted)
+        answer, problem = _read(question, posted, work)
         if problem is not None:
             problems.append(problem)
         elif answer is not None:
@@ -149,7 +152,7 @@ def _bound(question: Question, posted: Posted | None, problem: FieldProblem | No
     if isinstance(answer, FreeText):
         text = answer.default if posted is None else _text(posted, question.field)
         return BoundQuestion(question, text, (), False, problem)
-    sent = [] if posted is None else posted.get(question.field, [])
+    sent = set() if posted is None else _selected(posted, question)
     options = tuple(
         _option(question, number, selection, sent) for number, selection in enumerate(answer.selections, 1)
     )
@@ -169,34 +172,42 @@ def _text(posted: Posted, field: str) -> str:
     return clean_text(values[-1])
 
 
-def _read(question: Question, posted: Posted) -> tuple[FormAnswer | None, FieldProblem | None]:
+def _selected(posted: Posted, question: Question) -> set[str]:
+    """Return the identifiers that were sent, in the form in which the question has them."""
+    return {clean_text(value) for value in posted.get(question.field, [])}
+
+
+def _read(question: Question, posted: Posted, work: Work) -> tuple[FormAnswer | None, FieldProblem | None]:
     if isinstance(question.answer, Choice):
-        return _read_choice(question, question.answer, posted)
+        return _read_choice(question, question.answer, posted, work)
     text = _text(posted, question.field)
     problem = None
     if question.is_required and not text.strip():
         problem = FieldProblem(question, Fault.MISSING)
-    return _checked(FormAnswer(question.identifier, text) if text else None, question, text, problem)
+    return _checked(FormAnswer(question.identifier, text) if text else None, question, text, problem, work)
 
 
 def _checked(
-    answer: FormAnswer | None, question: Question, text: str, problem: FieldProblem | None
+    answer: FormAnswer | None, question: Question, text: str, problem: FieldProblem | None, work: Work
 ) -> tuple[FormAnswer | None, FieldProblem | None]:
     rules = question.answer if isinstance(question.answer, FreeText) else question.answer.other
     if problem is None and rules is not None:
-        problem = _fault_of(question, rules, text)
+        problem = _fault_of(question, rules, text, work)
     return (None, problem) if problem else (answer, None)
 
 
-def _fault_of(question: Question, rules: FreeText, text: str) -> FieldProblem | None:
+def _fault_of(question: Question, rules: FreeText, text: str, work: Work) -> FieldProblem | None:
     if text:
         for fault, bound in (*_length(rules, text), *_number(rules, text)):
             return FieldProblem(question, fault, bound)
     # An empty text meets the patterns, too: Amazon's reference lets "^$" allow it.
+    limit = work.limit_for(text)
     for rule in rules.rules:
-        if len(text) > rule.pattern.longest:
-            return FieldProblem(question, Fault.TOO_LONG, rule.pattern.longest)
-        if not rule.pattern.found_in(text):
+        try:
+            found = rule.pattern.found_in(text, limit)
+        except WorkSpent:
+            return FieldProblem(question, Fault.TOO_LONG, work.always)
+        if not found:
             return FieldProblem(question, Fault.FORMAT, words=rule.error_text)
     return None
 
@@ -221,9 +232,9 @@ def _number(rules: FreeText, text: str) -> list[tuple[Fault, int | None]]:
 
 
 def _read_choice(
-    question: Question, choice: Choice, posted: Posted
+    question: Question, choice: Choice, posted: Posted, work: Work
 ) -> tuple[FormAnswer | None, FieldProblem | None]:
-    sent = set(posted.get(question.field, []))
+    sent = _selected(posted, question)
     chosen = tuple(row.identifier for row in choice.selections if row.identifier in sent)
     other = _text(posted, others_field(question)) if choice.other else ""
     other = other if other.strip() else ""
@@ -239,4 +250,4 @@ def _read_choice(
     answer = FormAnswer(question.identifier, None, chosen, other or None) if count else None
     if not other:
         return (None, problem) if problem else (answer, None)
-    return _checked(answer, question, other, problem)
+    return _checked(answer, question, other, problem, work)

@@ -3,6 +3,8 @@
 The root holds HTMLContent, nearly always as CDATA, and FrameHeight. The page is shown as it was written, but for
 three things: a form that names Amazon's own address hands in here instead, and carries the assignment's id
 (``prepare_page``); and a script of ours comes first, because a frame without rights shows no dialogs.
+
+A page of Amazon's editor, from which a layout is made, has no form: there the site put one around it (``in_a_form``).
 """
 
 from __future__ import annotations
@@ -15,13 +17,19 @@ from html.parser import HTMLParser
 from urllib.parse import urlsplit
 
 from hits.domain.external_question import MAX_FRAME_HEIGHT
+from hits.domain.task_template.page import is_submit_button
 
 from .xml import SCHEMAS, children, read_root, required_text, whole_number
 
 ROOT, VERSION = "HTMLQuestion", "2011-11-11"
 AMAZON_HOSTS = frozenset({"www.mturk.com", "workersandbox.mturk.com", "worker.mturk.com"})
-SUBMIT_PATH = "/mturk/externalSubmit"
+SUBMIT_NAME = "externalSubmit"
+SUBMIT_PATH = f"/mturk/{SUBMIT_NAME}"
 ASSIGNMENT_FIELD = "assignmentId"
+# Name and ids as Amazon's site gave them: scripts of old pages look for them.
+_FORM_START = '<form name="mturk_form" id="mturk_form" method="post" action="https://www.mturk.com/mturk/externalSubmit">'
+_ID_FIELD = f'<input type="hidden" name="{ASSIGNMENT_FIELD}" id="{ASSIGNMENT_FIELD}" value="">'
+_BUTTON = '<p><input type="submit" id="submitButton" value="Submit"></p>'
 _DOCTYPE = re.compile(r"\s*+(?:<!--.*?-->\s*+)*+<!doctype[^>]*>", re.IGNORECASE | re.DOTALL)
 _START_TAG = re.compile(r"<[^\s/>]+")
 _ATTRIBUTE = re.compile(r"""(?<!\s)(\s++)([^\s=>"'/]+)(\s*=\s*("[^"]*"|'[^']*'|[^\s>"']+))?""")
@@ -78,10 +86,24 @@ def prepare_page(html: str, *, submit_to: str, assignment_id: str) -> str:
     return _replaced(html, sorted(changes))
 
 
+def in_a_form(html: str) -> str:
+    """Return a page that cannot hand in by itself with a form around its body, and a button where it has none.
+
+    A page with a form of its own, with Amazon's ``crowd-form``, or with a script that names externalSubmit is
+    returned as it is; so is a blank one, which stays one that cannot be shown.
+    """
+    finder = _Finder(html)
+    if finder.hands_itself_in or not html.strip():
+        return html
+    start, end = finder.body(_after_doctype(html))
+    field = "" if finder.has_assignment else _ID_FIELD
+    button = "" if finder.has_button else _BUTTON
+    return f"{html[:start]}{_FORM_START}{field}{html[start:end]}{button}</form>{html[end:]}"
+
+
 def with_first_script(html: str, address: str) -> str:
     """Return the page with a script before all of its own, after the document type that decides its layout."""
-    start = _DOCTYPE.match(html)
-    at = start.end() if start else 0
+    at = _after_doctype(html)
     return f'{html[:at]}<script src="{escape(address)}"></script>{html[at:]}'
 
 
@@ -98,12 +120,16 @@ class _Tag:
 
 
 class _Finder(HTMLParser):
-    """Finds forms and empty assignmentId fields with their places; scripts and comments are passed over."""
+    """Finds what hands a page in, forms and empty assignmentId fields with their places; comments are passed over."""
 
     def __init__(self, html: str) -> None:
         super().__init__(convert_charrefs=True)
         self.forms: list[_Tag] = []
         self.empty_ids: list[_Tag] = []
+        self.has_assignment = self.has_button = self.hands_itself_in = False
+        self._starts: dict[str, int] = {}  # the end of <html>, </head>, <body>
+        self._ends: dict[str, int] = {}  # the start of </body>, </html>
+        self._html = html
         self._inside: _Tag | None = None
         self._lines = [0]
         for line in html.split("\n"):
@@ -114,26 +140,57 @@ class _Finder(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: Attributes) -> None:
         """Note forms, and fields that carry the assignment's id."""
-        line, column = self.getpos()
-        found = _Tag(self._lines[line - 1] + column, self.get_starttag_text() or "", attrs)
+        found = _Tag(self._place(), self.get_starttag_text() or "", attrs)
         values = dict(attrs)
+        if is_submit_button(tag, values.get("type") or ""):
+            self.has_button = True
+        if tag in {"form", "crowd-form"}:
+            self.hands_itself_in = True
         if tag == "form":
             self._inside = found
             self.forms.append(found)
         elif tag == "input" and values.get("name") == ASSIGNMENT_FIELD:
+            self.has_assignment = True
             if self._inside is not None:
                 self._inside.has_assignment = True
             if not values.get("value"):
                 self.empty_ids.append(found)
+        elif tag in {"html", "body"}:
+            self._starts.setdefault(tag, found.end)
 
     def handle_startendtag(self, tag: str, attrs: Attributes) -> None:
         """Read ``<input …/>`` as a start tag."""
         self.handle_starttag(tag, attrs)
 
     def handle_endtag(self, tag: str) -> None:
-        """Leave a form."""
+        """Leave a form; note where head and body end."""
         if tag == "form":
             self._inside = None
+        elif tag == "head":
+            self._starts.setdefault(tag, self._html.find(">", self._place()) + 1)
+        elif tag in {"html", "body"}:
+            self._ends[tag] = self._place()
+
+    def handle_data(self, data: str) -> None:
+        """Look whether a script hands in; what it draws cannot be known."""
+        if self.cdata_elem == "script" and SUBMIT_NAME in data:
+            self.hands_itself_in = True
+
+    def body(self, otherwise: int) -> tuple[int, int]:
+        """Return where what is shown begins and ends; ``otherwise`` is its start where no element says so."""
+        starts, ends = self._starts, self._ends
+        start = starts.get("body", starts.get("head", starts.get("html", otherwise)))
+        end = ends.get("body", ends.get("html", -1))
+        return start, end if end >= start else len(self._html)
+
+    def _place(self) -> int:
+        line, column = self.getpos()
+        return self._lines[line - 1] + column
+
+
+def _after_doctype(html: str) -> int:
+    start = _DOCTYPE.match(html)
+    return start.end() if start else 0
 
 
 def _hands_in(attributes: Attributes) -> bool:

@@ -1,5 +1,8 @@
 """HIT layouts: pages with ``${variables}`` that HITs are made from by filling in values.
 
+Which names a variable may have is said in one place for layouts and for the platform's own templates
+(``hits.domain.task_template.variables``): both take the pages of Amazon's editor.
+
 Values go in as they are, HTML included: that is how Amazon's layouts work ("values with reserved characters or
 invalid HTML markup may result in an invalid HTMLQuestion document"), and requesters pass markup in them. It is safe
 here because such a page runs in a sandboxed frame without an origin of its own.
@@ -7,13 +10,12 @@ here because such a page runs in a sandboxed frame without an origin of its own.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 
 from hits.domain.external_question import MAX_QUESTION_BYTES
+from hits.domain.task_template.variables import fill_in, names_in
 
 MAX_FILLED = 2 * MAX_QUESTION_BYTES  # the names of variables go, so the exact limit is checked afterwards
-_VARIABLE = re.compile(r"\$\{([A-Za-z0-9_]+)\}")
 
 
 class LayoutError(ValueError):
@@ -22,7 +24,7 @@ class LayoutError(ValueError):
 
 def variables(html: str) -> tuple[str, ...]:
     """Return the names in a layout, each once, in the order of the page."""
-    return tuple(dict.fromkeys(_VARIABLE.findall(html)))
+    return tuple(dict.fromkeys(names_in(html)))
 
 
 def fill(html: str, values: Mapping[str, str]) -> str:
@@ -35,9 +37,9 @@ def fill(html: str, values: Mapping[str, str]) -> str:
     if unused:
         raise LayoutError(f"The layout has no variable named {', '.join(unused)}.")
     # Counted first: a value that stands in a hundred places is a hundred times as long.
-    size = len(html) + sum(len(values[name]) for name in _VARIABLE.findall(html))
+    size = len(html) + sum(len(values[name]) for name in names_in(html))
     if size > MAX_FILLED:
         raise LayoutError(
             f"The page filled in has about {size} characters; at most {MAX_FILLED} are allowed."
         )
-    return _VARIABLE.sub(lambda match: values[match[1]], html)
+    return fill_in(html, values)

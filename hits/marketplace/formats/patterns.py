@@ -4,6 +4,10 @@ Amazon's site checks AnswerFormatRegex with JavaScript in the worker's browser, 
 match anywhere is enough. Here the server checks, too. Python's ``re`` tries one way after the other, and a pattern
 such as ``(a+)+$`` keeps it busy for years; so all ways are followed at once, as in Thompson's construction. What that
 cannot do (look-ahead, look-behind, back-references) is refused when the form is made.
+
+Many patterns over long texts would still add up, so all patterns of a form share one limit of work for each time that
+it is handed in (``Work``). It is counted as it is done: an ordinary pattern looks at a few of its steps at each
+character, and only what was made to be slow comes near the limit.
 """
 
 from __future__ import annotations
@@ -13,31 +17,66 @@ from dataclasses import dataclass
 from .pattern_reader import PatternReader
 from .pattern_steps import Instruction, PatternError, Step, capital, is_word
 
-__all__ = ["Pattern", "PatternError", "compile_pattern"]
+__all__ = ["Pattern", "PatternError", "Work", "WorkSpent", "compile_pattern"]
 MAX_PATTERN = 500
-MAX_WORK = 400_000  # steps times characters: a fraction of a second
+MAX_WORK = 500_000  # steps looked at: a fraction of a second
+CHARACTER_WORK = 4  # what moving on by a character costs beside the steps, in the same measure
+
+
+class WorkSpent(Exception):
+    """Matching would take longer than what the form's patterns may take together."""
+
+
+class Work:
+    """What the patterns of one form may cost, each time that it is handed in.
+
+    A text of at most ``always`` characters is matched whatever else was: all patterns of the form at such texts stay
+    within MAX_WORK. Longer texts have as much again between them, in the order in which they are looked at.
+    """
+
+    def __init__(self, steps: int) -> None:
+        """``steps`` is the sum of the steps of all patterns of the form."""
+        self.always = MAX_WORK // max(steps, 1)
+        self.left = MAX_WORK
+
+    def limit_for(self, text: str) -> Work | None:
+        """Return what pays for a text: nothing needs to, where it is short."""
+        return None if len(text) <= self.always else self
+
+    def spend(self, work: int) -> None:
+        """Take a piece of work from what is left. Raises WorkSpent, also at every later call."""
+        self.left -= work
+        if self.left < 0:
+            raise WorkSpent
 
 
 @dataclass(frozen=True)
 class Pattern:
-    """A compiled pattern, and the longest text that it is matched against."""
+    """A compiled pattern."""
 
     source: str
     ignores_case: bool
     program: tuple[Instruction, ...]
 
     @property
-    def longest(self) -> int:
-        """The number of characters above which a text is not looked at."""
-        return MAX_WORK // len(self.program)
+    def steps(self) -> int:
+        """The most steps that are looked at for a character."""
+        return len(self.program)
 
-    def found_in(self, text: str) -> bool:
-        """Return whether the pattern matches anywhere in ``text``."""
+    def found_in(self, text: str, work: Work | None = None) -> bool:
+        """Return whether the pattern matches anywhere in ``text``.
+
+        Raises WorkSpent when that takes more than is left of ``work``.
+        """
         if self.ignores_case:
+            if work is not None:
+                work.spend(len(text))
             text = "".join(capital(character) for character in text)
         threads: set[int] = set()
         for index in range(len(text) + 1):
             threads = self._closed({0, *threads}, text, index)
+            if work is not None:
+                work.spend(CHARACTER_WORK + len(threads))
             if len(self.program) - 1 in threads:
                 return True
             if index < len(text):

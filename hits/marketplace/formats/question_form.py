@@ -20,7 +20,7 @@ from .xml import (
     only,
     optional_text,
     read_root,
-    required_text,
+    required_identifier,
     text_of,
     truth,
     whole_number,
@@ -30,6 +30,7 @@ VERSIONS = ("2017-11-06", "2005-10-01")
 MAX_LINES = 50
 MAX_LENGTH = 100_000
 MAX_PATTERNS = 50
+MAX_STEPS = 20_000  # of a form's compiled patterns together; one of them has 2,000 at most
 INT32 = 2**31 - 1
 DEFAULT_ERROR = "Invalid input supplied."
 _ANSWERS = ("FreeTextAnswer", "SelectionAnswer", "FileUploadAnswer")
@@ -123,6 +124,27 @@ class QuestionForm:
         """The questions alone."""
         return tuple(part for part in self.parts if isinstance(part, Question))
 
+    @property
+    def pattern_steps(self) -> int:
+        """The steps of all its patterns together."""
+        rules = (rule for question in self.questions for rule in _format_rules(question.answer))
+        return sum(rule.pattern.steps for rule in rules)
+
+
+def parse_new_form(xml: str) -> QuestionForm:
+    """Read a form that a requester sends. Raises what parse_question_form raises.
+
+    Patterns are refused here, and here alone, that come to so many steps that hardly a text could be matched: what
+    was taken before stays readable.
+    """
+    form = parse_question_form(xml)
+    if form.pattern_steps > MAX_STEPS:
+        raise QuestionInvalid(
+            f"The AnswerFormatRegex elements come to {form.pattern_steps} steps together; at most {MAX_STEPS} are "
+            "taken. Each repetition in braces counts as often as it may be repeated: use smaller ones, or Length."
+        )
+    return form
+
 
 def parse_question_form(xml: str) -> QuestionForm:
     """Read a QuestionForm. Raises QuestionTooLong, QuestionNotXml or QuestionInvalid, which names the element."""
@@ -146,7 +168,7 @@ def parse_question_form(xml: str) -> QuestionForm:
 
 
 def _question(element: Element, number: int) -> Question:
-    identifier = required_text(element, "QuestionIdentifier")
+    identifier = required_identifier(element, "QuestionIdentifier")
     try:
         return _read_question(element, number, identifier)
     except QuestionInvalid as error:
@@ -245,6 +267,11 @@ def _rule(element: Element) -> FormatRule:
     return FormatRule(pattern, text or DEFAULT_ERROR)
 
 
+def _format_rules(answer: FreeText | Choice) -> tuple[FormatRule, ...]:
+    written = answer if isinstance(answer, FreeText) else answer.other
+    return written.rules if written is not None else ()
+
+
 def _choice(element: Element) -> Choice:
     for _ in children(element, "MinSelectionCount", "MaxSelectionCount", "StyleSuggestion", "Selections"):
         pass
@@ -279,7 +306,7 @@ def _style(element: Element) -> Style | None:
 
 
 def _selection(element: Element) -> Selection:
-    identifier = required_text(element, "SelectionIdentifier")
+    identifier = required_identifier(element, "SelectionIdentifier")
     labels = [child for child in children(element, "SelectionIdentifier", *_LABELS) if child.tag in _LABELS]
     if len(labels) != 1:
         raise QuestionInvalid(

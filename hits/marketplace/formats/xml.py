@@ -3,17 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from xml.etree.ElementTree import Element, ParseError
+from xml.etree.ElementTree import Element
 
-from defusedxml import DefusedXmlException
-from defusedxml.ElementTree import DefusedXMLParser
-
-from hits.domain.external_question import (
-    MAX_QUESTION_BYTES,
-    QuestionInvalid,
-    QuestionNotXml,
-    QuestionTooLong,
-)
+from hits.domain.answer_xml import clean_text
+from hits.domain.external_question import QuestionInvalid, question_root
 
 SCHEMAS = "http://mechanicalturk.amazonaws.com/AWSMechanicalTurkDataSchemas"
 TRUTHS = {"true": True, "1": True, "false": False, "0": False}
@@ -25,7 +18,7 @@ def read_root(xml: str, name: str, versions: Sequence[str]) -> Element:
     ``versions`` are the schema's dates that are served, the one to suggest first. Raises QuestionTooLong,
     QuestionNotXml or QuestionInvalid.
     """
-    root = _parse(xml, name)
+    root = question_root(xml, name)
     for version in versions:
         namespace = f"{{{SCHEMAS}/{version}/{name}.xsd}}"
         if root.tag == f"{namespace}{name}":
@@ -40,7 +33,7 @@ def read_root(xml: str, name: str, versions: Sequence[str]) -> Element:
 
 def root_name(xml: str) -> str:
     """Return the name of the root element, whatever its schema. Raises QuestionTooLong or QuestionNotXml."""
-    return plain(_parse(xml, "question").tag)
+    return plain(question_root(xml, "question").tag)
 
 
 def plain(tag: str) -> str:
@@ -87,6 +80,24 @@ def required_text(parent: Element, name: str) -> str:
     return text
 
 
+def identifier_of(element: Element) -> str:
+    """Return an identifier as answers can name it: with plain line feeds, without what XML answers cannot carry.
+
+    A browser sends every line end as carriage return and line feed; both sides are brought to the same form, so that
+    a selection is recognised and a requester finds the identifier again.
+    """
+    return clean_text(text_of(element)).strip()
+
+
+def required_identifier(parent: Element, name: str) -> str:
+    """Return the identifier in a child. Raises QuestionInvalid when it is missing or empty."""
+    child = only(parent, name)
+    identifier = "" if child is None else identifier_of(child)
+    if not identifier:
+        raise QuestionInvalid(f"{plain(parent.tag)} needs a {name} with a value.")
+    return identifier
+
+
 def whole_number(text: str, what: str, low: int, high: int) -> int:
     """Return a whole number written in digits. Raises QuestionInvalid which names ``what`` and the bounds."""
     digits = text.removeprefix("-").removeprefix("+")
@@ -100,20 +111,6 @@ def truth(text: str, what: str) -> bool:
     if text not in TRUTHS:
         raise QuestionInvalid(f"{what} must be true or false, got {text[:40]!r}.")
     return TRUTHS[text]
-
-
-def _parse(xml: str, name: str) -> Element:
-    raw = xml.strip().encode("utf-8", "surrogatepass")
-    if len(raw) > MAX_QUESTION_BYTES:
-        raise QuestionTooLong(f"The {name} has {len(raw)} bytes; at most {MAX_QUESTION_BYTES} are allowed.")
-    # The text came as JSON, so it was decoded before: what its declaration says of an encoding is over.
-    parser = DefusedXMLParser(encoding="utf-8", forbid_dtd=True)
-    try:
-        parser.feed(raw)
-        root: Element = parser.close()
-    except (ParseError, DefusedXmlException, ValueError, LookupError) as error:
-        raise QuestionNotXml(f"The {name} is not plain XML: {error}") from None
-    return root
 
 
 def _strip(root: Element, namespace: str) -> None:

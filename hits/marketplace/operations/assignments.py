@@ -55,14 +55,10 @@ def approve_assignment(call: Call, params: dict[str, Any]) -> dict[str, Any]:
     """Approve and pay. With OverrideRejection also a rejected one, within 30 days of its submission."""
     feedback = params.get("RequesterFeedback")
     check_length("RequesterFeedback", feedback or "", 0, MAX_FEEDBACK)
-    slot = find_submission(call, params["AssignmentId"])
+    override = params.get("OverrideRejection", False)
+    slot = find_submission(call, params["AssignmentId"], lock_hit=override)
     try:
-        decisions.approve(
-            slot=slot,
-            now=call.now,
-            feedback=feedback,
-            override_rejection=params.get("OverrideRejection", False),
-        )
+        decisions.approve(slot=slot, now=call.now, feedback=feedback, override_rejection=override)
     except decisions.WrongState:
         raise _only_submitted() from None
     except ledger.InsufficientFunds:
@@ -74,6 +70,8 @@ def approve_assignment(call: Call, params: dict[str, Any]) -> dict[str, Any]:
 def reject_assignment(call: Call, params: dict[str, Any]) -> dict[str, Any]:
     """Reject with a reason which the worker reads. The slot is not offered again."""
     check_length("RequesterFeedback", params["RequesterFeedback"], 0, MAX_FEEDBACK)
+    if not params["RequesterFeedback"].strip():
+        raise invalid("RequesterFeedback is empty. Say why: the worker reads it as the reason.")
     slot = find_submission(call, params["AssignmentId"])
     try:
         decisions.reject(slot=slot, now=call.now, feedback=params["RequesterFeedback"])

@@ -69,12 +69,17 @@ def find_worker(worker_id: str) -> Worker:
     return worker
 
 
-def find_submission(call: Call, assignment_id: str) -> Assignment:
-    """Return a submitted assignment of the caller. Raises AssignmentDoesNotExist, InvalidAssignmentState."""
+def find_submission(call: Call, assignment_id: str, *, lock_hit: bool = False) -> Assignment:
+    """Return a submitted assignment of the caller. Raises AssignmentDoesNotExist, InvalidAssignmentState.
+
+    ``lock_hit`` holds its HIT's row until the call ends, taken before any assignment's, as everybody takes them.
+    """
     mine = Assignment.objects.filter(hit__requester=call.requester, assignment_id=assignment_id)
     hit_pk = mine.values_list("hit_id", flat=True).first()
     if hit_pk is None:
         raise missing("Assignment", assignment_id)
+    if lock_hit:
+        HIT.objects.select_for_update(no_key=True).filter(pk=hit_pk).first()
     lifecycle.sweep_hits(hit_pks=[hit_pk], now=call.now)
     slot = mine.select_related("hit__hit_type", "hit__requester", "hit__layout", "worker").get()
     if slot.state in _UNSUBMITTED:

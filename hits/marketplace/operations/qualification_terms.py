@@ -8,7 +8,7 @@ from typing import Any
 from hits.domain.external_question import QuestionError, QuestionInvalid, QuestionNotXml, QuestionTooLong
 from hits.marketplace.errors import ApiError, invalid
 from hits.marketplace.formats.answer_key import check_fits, parse_answer_key
-from hits.marketplace.formats.question_form import parse_question_form
+from hits.marketplace.formats.question_form import parse_new_form
 from hits.marketplace.models import QualificationType
 from hits.marketplace.services.accounts import PLATFORM_NAME
 from hits.marketplace.services.qualifications import Terms
@@ -78,7 +78,7 @@ def _test(terms: Terms, params: dict[str, Any]) -> Terms:
 
 def _check_test(test: str, key: str) -> None:
     try:
-        form = parse_question_form(test)
+        form = parse_new_form(test)
     except (QuestionTooLong, QuestionNotXml, QuestionInvalid) as error:
         raise _refusal("Test", error) from None
     if not key:

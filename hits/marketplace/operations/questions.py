@@ -47,7 +47,7 @@ def _read(xml: str) -> Question:
         page = html_question.parse_html_question(xml)
         return OwnPage(QuestionKind.HTML, page.frame_height)
     if kind == QuestionKind.FORM:
-        question_form.parse_question_form(xml)
+        question_form.parse_new_form(xml)
         return OwnPage(QuestionKind.FORM)
     question = xq.parse_external_question(xml)
     xq.check_url(question.url, http_origin=settings.HIT_ORIGIN)
@@ -63,7 +63,7 @@ def _from_layout(call: Call, params: dict[str, Any]) -> tuple[str, OwnPage]:
         html = layout.fill(found.html, _values(params.get("HITLayoutParameters", [])))
     except layout.LayoutError as error:
         raise invalid(str(error), "InvalidParameterValue") from None
-    xml = html_question.build_html_question(html, found.frame_height)
+    xml = html_question.build_html_question(html_question.in_a_form(html), found.frame_height)
     return xml, OwnPage(QuestionKind.HTML, found.frame_height, found)
 
 

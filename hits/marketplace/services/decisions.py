@@ -10,7 +10,7 @@ from hits.marketplace.models import Assignment, BonusPayment, SlotState
 
 from . import events, ledger, lifecycle
 from .events import EventType
-from .hits import current_fees
+from .hits import current_fees, locked
 
 OVERRIDE_WITHIN = timedelta(days=30)
 BONUS_WITHIN = timedelta(days=183)  # six months
@@ -71,9 +71,12 @@ def send_bonus(*, slot: Assignment, cents: int, reason: str, now: datetime) -> B
 
 
 def _reopen_rejected(slot: Assignment, now: datetime) -> None:
-    """Make a rejected slot submitted again with its money held, if that is still allowed."""
+    """Make a rejected slot submitted again with its money held, if that is still allowed.
+
+    The HIT is looked at anew, its row held: whoever disposes of it holds it too, and may have been faster.
+    """
     in_time = slot.submitted_at is not None and now - slot.submitted_at < OVERRIDE_WITHIN
-    if not in_time or slot.hit.disposed_at is not None:
+    if not in_time or locked(slot.hit_id).disposed_at is not None:
         raise WrongState
     claimed = Assignment.objects.filter(pk=slot.pk, state=SlotState.REJECTED).update(
         state=SlotState.SUBMITTED, rejected_at=None

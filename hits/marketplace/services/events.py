@@ -20,6 +20,7 @@ from django.db.models import Q
 from hits.marketplace.models import (
     HIT,
     Assignment,
+    Clock,
     Notification,
     NotificationSetting,
     Requester,
@@ -116,17 +117,22 @@ def made_up_document(requester: Requester, kind: EventType, at: datetime) -> dic
 
 
 def queue(
-    *, document: dict[str, Any], destination: str, transport: Transport, at: datetime, hit_type_pk: int | None
+    *, document: dict[str, Any], destination: str, transport: Transport, hit_type_pk: int | None
 ) -> Notification:
-    """Put a document into the outbox, due at once."""
+    """Put a document into the outbox, due at once.
+
+    The row bears the present time, whatever time the document tells of: after an outage the clock's events are days
+    old when they are queued, and a notification is given up a day after it was.
+    """
+    now = Clock.now()
     return Notification.objects.create(
         doc_id=uuid.UUID(document["EventDocId"]),
         hit_type_id=hit_type_pk,
         destination=destination,
         transport=transport,
         document=document,
-        next_attempt_at=at,
-        created_at=at,
+        next_attempt_at=now,
+        created_at=now,
     )
 
 
@@ -182,7 +188,6 @@ def _write(
         document=_document(hit.requester, event),
         destination=setting.destination,
         transport=Transport(setting.transport),
-        at=at,
         hit_type_pk=setting.hit_type_id,
     )
 

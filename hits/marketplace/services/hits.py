@@ -125,7 +125,7 @@ def _page_fields(page: ExternalQuestion | OwnPage) -> dict[str, Any]:
 @transaction.atomic
 def add_assignments(*, hit: HIT, count: int, now: datetime) -> None:
     """Add slots to a HIT and hold their cost. Raises CrossesTenAssignments, ledger.InsufficientFunds."""
-    hit = _locked(hit.pk)
+    hit = locked(hit.pk)
     if hit.max_assignments < TEN_ASSIGNMENTS <= hit.max_assignments + count:
         raise CrossesTenAssignments
     ledger.hold(hit=hit, cents=hit.slot_cents * count, at=now)
@@ -141,7 +141,7 @@ def change_type(*, hit: HIT, hit_type: HITType, now: datetime) -> None:
     Raises WorkAtTheOldPrice when a slot would cost something else and one was taken already,
     ledger.InsufficientFunds. Whoever is working keeps their deadline.
     """
-    hit = _locked(hit.pk)
+    hit = locked(hit.pk)
     states = list(Assignment.objects.filter(hit=hit).values_list("state", flat=True))
     fee = slot_fee_cents(hit_type, hit.max_assignments)
     more = hit_type.reward_cents + fee - hit.slot_cents
@@ -185,7 +185,7 @@ def set_reviewing(*, hit: HIT, reviewing: bool) -> None:
 @transaction.atomic
 def dispose(*, hit: HIT, now: datetime) -> None:
     """Close a HIT for good and release what was held for slots nobody took (caller checked its status)."""
-    hit = _locked(hit.pk)
+    hit = locked(hit.pk)
     if not HIT.objects.filter(pk=hit.pk, disposed_at=None).update(disposed_at=now):
         return
     untaken = Assignment.objects.filter(hit=hit, state=SlotState.OPEN).count()
@@ -205,14 +205,14 @@ def dispose_stale(*, now: datetime, limit: int = DISPOSED_AT_ONCE) -> int:
 
 @transaction.atomic
 def _dispose_if_stale(pk: int, idle_since: datetime, now: datetime) -> bool:
-    hit = _locked(pk)
+    hit = locked(pk)
     if not stale_hits(idle_since).filter(pk=pk).exists():
         return False
     dispose(hit=hit, now=now)
     return True
 
 
-def _locked(pk: int) -> HIT:
+def locked(pk: int) -> HIT:
     """Return the HIT as it is now, its row held until the transaction ends.
 
     On PostgreSQL two calls about one HIT, and the accepts of its tasks, then run one after the other, so that what is

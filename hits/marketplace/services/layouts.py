@@ -8,7 +8,7 @@ from django.db import IntegrityError, transaction
 
 from hits.domain.external_question import QuestionError
 from hits.marketplace.errors import Refused
-from hits.marketplace.formats.html_question import build_html_question
+from hits.marketplace.formats.html_question import build_html_question, in_a_form
 from hits.marketplace.models import HITLayout, Requester
 
 MAX_NAME = 120
@@ -23,7 +23,7 @@ def create_layout(
     if not clean or len(clean) > MAX_NAME or not clean.isprintable():
         raise Refused(f"A layout's name has 1 to {MAX_NAME} printable characters.")
     try:
-        build_html_question(html, frame_height)
+        build_html_question(in_a_form(html), frame_height)
     except QuestionError as error:
         raise Refused(f"The page cannot be shown: {error}") from None
     try:

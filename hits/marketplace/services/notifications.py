@@ -87,7 +87,6 @@ def send_test(
         document=events.made_up_document(requester, kind, now),
         destination=specification.destination,
         transport=specification.transport,
-        at=now,
         hit_type_pk=None,
     )
     transaction.on_commit(_wake)
@@ -159,7 +158,7 @@ def _send(row: Notification) -> str:
 
 
 def _put_off(row: Notification, error: str, now: datetime) -> None:
-    """Keep the reason, give up what is a day old, and spare the destination for a minute.
+    """Keep the reason, give up what was queued a day ago, and spare the destination for a minute.
 
     All that waits for the same address would meet the same fate, and keep what others wait for from leaving.
     """

@@ -8,20 +8,28 @@ from django.http import HttpRequest, HttpResponse
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_POST
 
-from hits.marketplace import dispatch, wire
+from hits.marketplace import dispatch, old_api, wire
 from hits.marketplace.errors import ApiError
 
 
 @csrf_exempt
 @login_not_required
-@require_POST
 def requester_api(request: HttpRequest) -> HttpResponse:
     """Answer one call. Who calls is told by its signature, not by a session."""
+    if old_api.names_operation(request.META.get("QUERY_STRING", "")):
+        return _http(old_api.refusal(wire.new_request_id()))  # a GET, in its time
+    return _called(request)
+
+
+@require_POST
+def _called(request: HttpRequest) -> HttpResponse:
     try:
         body = request.body
     except RequestDataTooBig:
         refusal = ApiError("RequestTooLarge", "The request is too large.", status=413)
         return _http(wire.failure(refusal, wire.new_request_id()))
+    if request.content_type == old_api.FORM and old_api.names_operation(body.decode("latin-1")):
+        return _http(old_api.refusal(wire.new_request_id()))
     call = wire.ApiRequest(
         method=request.method or "POST",
         path=request.path,

@@ -1,6 +1,7 @@
 /**
  * Stands in front of a requester's own page, before any of its scripts. A frame without rights shows no dialogs, and an
- * alert that nobody sees leaves the worker with a button that does nothing.
+ * alert that nobody sees leaves the worker with a button that does nothing. Pages of Amazon's editor also call two
+ * functions of its own library, which its site put there.
  */
 (() => {
   'use strict';
@@ -27,4 +28,6 @@
   window.alert = (text = '') => say(String(text));
   window.confirm = () => true;
   window.prompt = (text, given = '') => given;
+  window.turkGetParam = (name, otherwise = '') => new URLSearchParams(location.search).get(name) ?? otherwise;
+  window.turkSetAssignmentID = () => {}; // the form carries the id already
 })();

@@ -1,0 +1,119 @@
+"""Bonuses that a script sent with the account's own key: check_ledger names them and writes them into our ledger."""
+
+import json
+from collections.abc import Callable
+from io import StringIO
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from annotation_site.books import book_scripts_bonuses, check_books
+from hits.marketplace.models import Assignment as Slot
+from hits.marketplace.models import BonusPayment
+from hits.models import Assignment, AuditEvent, Batch, Hit, Image, Project
+from hits.mturk.boto import marketplace
+from hits.payments import ledger
+from hits.payments.models import Entry
+from hits.services import reconcile
+from hits.services.launch import Terms
+from tests.support import market
+from tests.support.answers import observations
+from tests.support.loop import approve, collected, published
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def batch(project: Project, make_image: Callable[..., Image], settings: Any) -> Batch:
+    """Return a batch with one approved piece of work and its bonus, at Amazon's fees."""
+    settings.MARKETPLACE_FEE_SCHEDULE = "amazon"
+    market.fund()
+    made = published(project, [make_image(1)], terms=Terms(reward_cents=100, bonus_cents=15, opinions=2))
+    market.work(Hit.objects.get(), market.market_worker("wilma"), observations(5))
+    (assignment,) = collected(made)
+    approve(assignment)
+    assert BonusPayment.objects.exists()
+    assert check_books().agrees
+    return made
+
+
+def script_sends(cents: int, assignment: Assignment) -> BonusPayment:
+    """Send a bonus as somebody's own script does, with the account's key."""
+    marketplace().send_bonus(
+        worker_id=assignment.worker.worker_id,
+        assignment_id=assignment.assignment_id,
+        amount_cents=cents,
+        reason="Thank you",
+        token=f"script-{cents}",
+    )
+    return BonusPayment.objects.latest("pk")
+
+
+def test_the_report_names_bonuses_that_a_script_sent(batch: Batch) -> None:
+    assignment = Assignment.objects.get()
+    sent = script_sends(50, assignment)
+    (row,) = check_books().as_json()["batches_that_differ"]  # type: ignore[misc]
+    assert row["scripts_bonuses"] == [
+        {
+            "bonus": sent.pk,
+            "hit_id": assignment.hit.hit_id,
+            "assignment_id": assignment.assignment_id,
+            "amount_cents": 50,
+            "fee_cents": 10,
+        }
+    ]
+    with pytest.raises(CommandError) as refused:
+        call_command("check_ledger", stdout=StringIO())
+    words = str(refused.value)
+    assert f"bonus {sent.pk} of 0.50 with a fee of 0.10 for assignment {assignment.assignment_id}" in words
+    assert "check_ledger --book-bonuses" in words
+    assert assignment.worker.worker_id not in words
+    assert refused.value.returncode == 1
+
+
+def test_booking_them_makes_the_books_agree_once_and_for_all(batch: Batch) -> None:
+    assignment = Assignment.objects.get()
+    before = ledger.totals(batch=batch)
+    for cents in (50, 3):
+        script_sends(cents, assignment)
+    out = StringIO()
+    call_command("check_ledger", "--book-bonuses", "--json", stdout=out, stderr=StringIO())
+    assert json.loads(out.getvalue())["agrees"]
+    assert book_scripts_bonuses() == 0
+    after = ledger.totals(batch=batch)
+    assert (after.bonus - before.bonus, after.fee - before.fee, after.held) == (53, 11, before.held)
+    assert AuditEvent.objects.filter(action="reconcile.book_bonus").count() == 2
+    assert BonusPayment.objects.count() == 3, "nothing is sent"
+
+
+def test_a_look_counts_them_where_the_batch_itself_offers_no_bonus(batch: Batch) -> None:
+    Batch.objects.filter(pk=batch.pk).update(bonus_cents=0)
+    script_sends(50, Assignment.objects.get())
+    book_scripts_bonuses()
+    found = reconcile.reconcile_batch(batch=Batch.objects.get(pk=batch.pk), marketplace=marketplace())
+    assert found.cents_ours == found.cents_marketplace
+
+
+def test_nothing_is_booked_while_a_bonus_of_ours_differs(batch: Batch) -> None:
+    sent = script_sends(50, Assignment.objects.get())
+    ledger.write(entry=Entry.BONUS, amount_cents=1, key="bonus:by hand", batch=batch)
+    assert book_scripts_bonuses() == 0
+    (row,) = check_books().batches
+    assert [bonus.bonus for bonus in row.scripts_bonuses] == [sent.pk]
+
+
+def test_a_bonus_for_work_that_was_not_collected_waits_for_the_look(batch: Batch) -> None:
+    person = market.market_worker("fred")
+    market.work(Hit.objects.get(), person, observations(3))
+    marketplace().send_bonus(
+        worker_id=person.worker_id,
+        assignment_id=Slot.objects.get(worker=person).assignment_id,
+        amount_cents=20,
+        reason="Thank you",
+        token="script",
+    )
+    assert book_scripts_bonuses() == 0
+    assert len(collected(batch)) == 2
+    assert book_scripts_bonuses() == 1
+    assert check_books().agrees
