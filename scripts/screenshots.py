@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import Any
 
 import django
@@ -23,6 +23,7 @@ from tests.support.children import ROOT
 
 TARGET = ROOT / "docs" / "screenshots"
 CREDIT = "Rachel Michetti"
+ATTEMPTS = 10  # at opening a page, a second apart
 WINDOWS = ((390, 844), (768, 1024), (1280, 900), (1920, 1080))
 _SIGN_IN = re.compile(r"(?:admin|researcher|annotator)\s+(\w+)\s+(\S+)")
 
@@ -110,7 +111,7 @@ def _at_most(count: int, answer: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 def _worker_pages(browser: Browser, accounts: dict[str, str]) -> None:
     page = _signed_in(browser, "walter", accounts)
-    page.goto("/work/")
+    _go(page, "/work/")
     frame = _accept(page)
     for index, observation in enumerate(OBSERVATIONS, start=1):
         _observe(page, frame, index, observation)
@@ -157,7 +158,7 @@ def _observe(page: Page, frame: FrameLocator, index: int, observation: Observati
 
 def _console_pages(browser: Browser, accounts: dict[str, str]) -> None:
     page = _signed_in(browser, "rosa", accounts)
-    page.goto("/projects/sample-photos/")
+    _go(page, "/projects/sample-photos/")
     page.get_by_role("link", name="Sample photos: observations").click()
     page.get_by_role("button", name="Check now").click()
     page.get_by_role("link", name=re.compile(r"^Review \d")).first.wait_for()
@@ -171,14 +172,14 @@ def _console_pages(browser: Browser, accounts: dict[str, str]) -> None:
 
 def _road_pages(page: Page) -> None:
     """Grade a few pairs, then look at an applicant, and at what workers are told."""
-    page.goto("/projects/sample-photos/applicants/")
+    _go(page, "/projects/sample-photos/applicants/")
     page.get_by_role("link", name="Sample photos: qualification").click()
     page.get_by_role("link", name=re.compile("^Grade")).first.click()
     for _ in range(3):
         page.keyboard.press("1")
         page.wait_for_timeout(400)
     _take(page, "grading-1280")
-    page.goto("/projects/played-loop-1/workers/")
+    _go(page, "/projects/played-loop-1/workers/")
     page.locator("main table a").first.click()
     _take(page, "worker-1280")
     _take(page, "instructions-1280", "/projects/sample-photos/instructions/sherlock_observation/")
@@ -188,8 +189,8 @@ def _signed_in(browser: Browser, name: str, accounts: dict[str, str]) -> Page:
     page = browser.new_context(
         viewport={"width": 1280, "height": 900}, base_url=settings.PUBLIC_URL
     ).new_page()
-    page.set_default_timeout(20_000)
-    page.goto("/sign-in/")
+    page.set_default_timeout(60_000)
+    _go(page, "/sign-in/")
     page.fill("[name=username]", name)
     page.fill("[name=password]", accounts[name])
     with page.expect_navigation():
@@ -197,11 +198,22 @@ def _signed_in(browser: Browser, name: str, accounts: dict[str, str]) -> Page:
     return page
 
 
+def _go(page: Page, url: str) -> None:
+    """Open a page, again where a busy server reset the connection or a page with a job reloaded itself meanwhile."""
+    for left in reversed(range(ATTEMPTS)):
+        try:
+            page.goto(url)
+        except Error:
+            if not left:
+                raise
+            page.wait_for_timeout(1000)
+        else:
+            return
+
+
 def _take(page: Page, name: str, url: str = "") -> None:
     if url:
-        with suppress(Error):  # a page that just reloads itself, since its job is done, may win once
-            page.goto(url)
-        page.goto(url)
+        _go(page, url)
     page.wait_for_timeout(600)
     path = TARGET / f"{name}.webp"
     with Image.open(io.BytesIO(page.screenshot())) as picture:

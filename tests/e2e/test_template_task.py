@@ -171,9 +171,11 @@ def test_a_researcher_checks_looks_and_launches(
     page.get_by_text("and nothing has that id").wait_for()
     page.get_by_label("Or paste it").fill(ROWS + "Graz,In the hills\n")
     page.get_by_role("button", name="Check the rows").click()
+    shown = page.frame_locator(".page-preview")
+    shown.get_by_role("heading", name="What is in Porto?").wait_for()  # the first row, before anybody asks
     page.get_by_label("Row", exact=True).fill("2")
     page.get_by_role("button", name="Show it").click()
-    page.frame_locator(".page-preview").get_by_role("heading", name="What is in Graz?").wait_for()
+    shown.get_by_role("heading", name="What is in Graz?").wait_for()
     check_page(page, "page with rows")
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     page.get_by_label("Description").fill("Say what you find there.")

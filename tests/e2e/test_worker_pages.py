@@ -4,12 +4,14 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from django.contrib.auth import get_user_model
 from django.urls import reverse
 
 from hits.domain.pool import Pool
 from hits.domain.qualifications import Comparator
 from hits.domain.states import Verdict, WorkerAction
 from hits.marketplace.models import HITType
+from hits.marketplace.services import payouts
 from hits.models import Hit, Image, Observation, Project, Worker
 from hits.mturk.boto import marketplace
 from hits.services import qualifications, review
@@ -17,7 +19,7 @@ from hits.services.launch import Access, Condition, PlannedUnit, Terms, launch_b
 from hits.services.publish import publish_batch
 from tests.support import market
 from tests.support.answers import observations
-from tests.support.axe import check_page
+from tests.support.axe import check_page, check_width
 from tests.support.bench import agreed, task_address
 from tests.support.loop import collected, published
 from validation.services.judging import CandidateToRate, SetToJudge, launch_comparison, launch_review
@@ -30,7 +32,7 @@ MakeImage = Callable[..., Image]
 def _look(page: Any, address: str, state: str) -> None:
     page.goto(address)
     check_page(page, state)
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), f"{state} is too wide"
+    check_width(page, state)
 
 
 @pytest.fixture
@@ -74,7 +76,10 @@ def busy(site: str, project: Project, make_image: MakeImage) -> market.Accepted:
     return market.accept(third, worker)
 
 
-@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (1280, "dark"), (390, "light")])
+SIZES = [(1280, "light"), (1280, "dark"), (768, "light"), (390, "light")]
+
+
+@pytest.mark.parametrize(("width", "scheme"), SIZES)
 def test_the_worker_site(
     busy: market.Accepted, open_page: OpenPage, sign_in: Any, width: int, scheme: str
 ) -> None:
@@ -95,6 +100,26 @@ def test_the_worker_site(
     page.get_by_role("dialog").get_by_role("button", name="Return").click()
     page.wait_for_url("**/work/**")
     _look(page, task, "a task that was returned")
+
+
+@pytest.mark.parametrize(("width", "scheme"), SIZES)
+def test_the_platform_admins_pages(
+    busy: market.Accepted, open_page: OpenPage, sign_in: Any, width: int, scheme: str
+) -> None:
+    get_user_model().objects.create_superuser("root", password="a long pass phrase")
+    owner = market.fund(123_456_789_00)
+    slip = payouts.Transfer(busy.worker, 60, payouts.today(), "Bank transfer", "SEPA-2026-000001-of-the-bank")
+    payouts.record(transfer=slip, once="1", by=None)
+    page = open_page(width=width, height=844, color_scheme=scheme)
+    sign_in(page, "root")
+    for name, *of in (
+        ("payouts",),
+        ("payout-import",),
+        ("worker-payouts", busy.worker.pk),
+        ("accounts",),
+        ("requester-statement", owner.pk),
+    ):
+        _look(page, reverse(f"marketplace:{name}", args=of), f"{name} at {width}")
 
 
 def test_what_stands_in_the_frame_when_nothing_can_be_done(

@@ -4,6 +4,7 @@
  * - command="show-modal" and command="close" with commandfor="ID" open and close a <dialog>, in older browsers too
  * - data-copy="text" copies, and says so
  * - data-key="a" on a button or link: the key presses it while nobody is typing, unless keys are off (keys.js)
+ * - data-submit-now on a form that fills a frame: it is sent as soon as the page stands
  * - on a narrow screen the navigation is scrolled to where the person is
  * - every .stage keeps its labels' size and draws data-boxes (see boxes/stage.js)
  */
@@ -15,6 +16,11 @@ import { toast } from './toast.js';
 /** Sets --v on every element with data-value. */
 export function setValues(root = document) {
   for (const part of root.querySelectorAll('[data-value]')) part.style.setProperty('--v', `${Number(part.dataset.value)}%`);
+}
+
+/** Sends the forms that fill a frame of this page. */
+export function submitNow(root = document) {
+  for (const form of root.querySelectorAll('form[data-submit-now][target]')) form.requestSubmit();
 }
 
 /** Brings the current item of a navigation that scrolls into sight. */
@@ -52,5 +58,6 @@ function onKey(event) {
 document.addEventListener('click', onClick);
 document.addEventListener('keydown', onKey);
 setValues();
+submitNow();
 showCurrent();
 watchStages();
