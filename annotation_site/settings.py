@@ -264,6 +264,8 @@ CELERY_BROKER_URL = env_str("BROKER_URL", "filesystem://localhost//")
 if CELERY_BROKER_URL.startswith("filesystem://"):
     for _folder in ("messages", "control"):
         (_QUEUE / _folder).mkdir(parents=True, exist_ok=True)
+    # kombu's own reads messages that are still being written, and ends the worker.
+    CELERY_BROKER_TRANSPORT = "annotation_site.filesystem_queue:Transport"
     CELERY_BROKER_TRANSPORT_OPTIONS = {
         "data_folder_in": str(_QUEUE / "messages"),
         "data_folder_out": str(_QUEUE / "messages"),

@@ -1,14 +1,26 @@
 """What ``serve`` starts it also stops, and it goes on without the processes that it can do without."""
 
+import logging
 import os
+import signal
+import subprocess
 import sys
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from django.conf import settings
 from django.core.management.base import CommandError
 
-from annotation_site.management.commands.serve import encoder_command, running, wait_for_end
+from annotation_site import celery as worker_side
+from annotation_site.management.commands import serve
+from annotation_site.management.commands.serve import Restarted, encoder_command, running, wait_for_end
+from hits.domain.states import JobState
+from hits.models import Job
+from hits.services import jobs
+from tests.support import children
 
 SLEEPS = [sys.executable, "-c", "import time; time.sleep(60)"]
 FAILS = [sys.executable, "-c", "raise SystemExit(3)"]
@@ -22,9 +34,10 @@ def _noted(path: Path) -> list[str]:
     return [sys.executable, "-c", code]
 
 
-def _wait(condition: object) -> None:
-    for _ in range(200):
-        if condition():  # type: ignore[operator]
+def _wait(condition: Callable[[], object], seconds: float = 10) -> None:
+    ends = time.monotonic() + seconds
+    while time.monotonic() < ends:
+        if condition():
             return
         time.sleep(0.05)
     raise AssertionError("it did not come to pass")
@@ -69,3 +82,258 @@ def test_the_service_goes_on_when_a_helper_ends_and_not_when_a_server_does(tmp_p
 
 def test_the_encoder_is_a_helper_of_its_own() -> None:
     assert encoder_command()[-1] == "serve_encoder"
+
+
+class _Clock:
+    """A clock that stands until somebody moves it."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@contextmanager
+def _restarted(command: list[str], clock: _Clock) -> Iterator[Restarted]:
+    process = Restarted(command, clock=clock)
+    try:
+        yield process
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def _end(process: Restarted) -> None:
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+def _pause(process: Restarted, clock: _Clock) -> int:
+    """Let the process's death be noticed, and return after how many seconds it is started again."""
+    ended = process.pid
+    assert process.poll() is None
+    for second in range(60):
+        if process.pid != ended:
+            return second
+        clock.now += 1
+        assert process.poll() is None
+    raise AssertionError("not started again")
+
+
+def test_a_worker_that_dies_is_started_again_after_pauses_that_grow(caplog: pytest.LogCaptureFixture) -> None:
+    clock = _Clock()
+    with _restarted(SLEEPS, clock) as process:
+        pauses = []
+        for _ in range(serve.DEATHS - 1):
+            _end(process)
+            pauses.append(_pause(process, clock))
+        assert pauses == [1, 2, 4, 8, 16]
+        assert "ended by itself by signal 9; it is started again in 16 s" in caplog.text
+
+        _end(process)
+        with pytest.raises(CommandError):
+            wait_for_end([process])
+        assert caplog.records[-1].levelno == logging.CRITICAL
+        last = process.pid
+        clock.now += 1000
+        assert (process.poll(), process.pid) == (-signal.SIGKILL, last)
+
+
+def test_deaths_of_long_ago_do_not_count() -> None:
+    clock = _Clock()
+    with _restarted(SLEEPS, clock) as process:
+        for _ in range(serve.DEATHS * 2):
+            _end(process)
+            assert _pause(process, clock) == 1
+            clock.now += serve.WITHIN_SECONDS
+
+
+def test_a_stop_that_comes_while_a_worker_is_started_again_reaches_that_worker(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The signal comes when the new process runs and nobody knows it yet."""
+    started: list[int] = []
+
+    def popen(command: list[str], stdout: object = None) -> "subprocess.Popen[bytes]":
+        process = real(command)
+        started.append(process.pid)
+        if len(started) == 2:
+            os.kill(os.getpid(), signal.SIGTERM)
+        return process
+
+    real = subprocess.Popen
+    clock = _Clock()
+    monkeypatch.setattr(serve.subprocess, "Popen", popen)
+    with running([], restarted=[SLEEPS]) as [process]:
+        monkeypatch.setattr(process, "_clock", clock)
+        _end(process)  # type: ignore[arg-type]
+        assert process.poll() is None
+        clock.now += 1
+        with pytest.raises(KeyboardInterrupt):
+            process.poll()
+    assert len(started) == 2
+    assert not any(_runs(pid) for pid in started)
+
+
+class _Beat:
+    """Lives for as many looks as one says."""
+
+    def __init__(self, looks: int) -> None:
+        self.looks = looks
+
+    def is_alive(self) -> bool:
+        self.looks -= 1
+        return self.looks >= 0
+
+
+@pytest.mark.parametrize(
+    ("closing", "expected"),
+    [(False, [signal.SIGTERM, worker_side.STOP_SECONDS, signal.SIGKILL]), (True, [])],
+    ids=["by itself", "with the worker"],
+)
+def test_a_worker_whose_beat_died_ends_so_that_both_are_started_again(
+    monkeypatch: pytest.MonkeyPatch, closing: bool, expected: list[float]
+) -> None:
+    """A worker that hangs while it stops is killed; one that is being stopped anyway is left alone."""
+    done: list[float] = []
+    monkeypatch.setattr(worker_side, "BEAT_LOOK_SECONDS", 0.01)
+    monkeypatch.setattr(worker_side.os, "kill", lambda pid, number: done.append(number))
+    monkeypatch.setattr(worker_side.time, "sleep", done.append)
+    step = worker_side.BeatWatch(None)
+    if closing:
+        step.close(None)
+    step.watch(_Beat(looks=3))
+    assert done == expected
+
+
+@contextmanager
+def _served(tmp_path: Path) -> Iterator[tuple["subprocess.Popen[bytes]", Path]]:
+    """Run ``manage.py serve`` with one web process; yields it, and the file that it writes its errors to."""
+    port = children.free_port()
+    base = f"http://localhost:{port}"
+    environment = children.child_environment(
+        PORT=str(port), PUBLIC_URL=base, HIT_ORIGIN=f"http://127.0.0.1:{port}", WORKER_CONCURRENCY="1"
+    )
+    said = tmp_path / "said"
+    with said.open("wb") as errors:
+        process = subprocess.Popen(
+            [sys.executable, "manage.py", "serve", "--workers", "1", "--no-encoder"],
+            cwd=children.ROOT,
+            env=environment,
+            stderr=errors,
+        )
+        try:
+            children._wait(base)
+            yield process, said
+        finally:
+            process.terminate()
+            process.wait(timeout=30)
+
+
+def _children_of(pid: int) -> dict[int, str]:
+    """Return the processes that ``pid`` started, and their command lines."""
+    found = {}
+    for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
+        try:
+            found[int(child)] = Path(f"/proc/{child}/cmdline").read_text().replace("\0", " ")
+        except FileNotFoundError:
+            continue  # it has just ended
+    return found
+
+
+def _worker_of(pid: int) -> int | None:
+    """Return the background worker of a served site once it has a beat and a pool process."""
+    for child, command in _children_of(pid).items():
+        if " worker --beat" in command and len(_children_of(child)) >= 2:
+            return child
+    return None
+
+
+def _beat_of(worker: int) -> int:
+    """Return the one process of a worker that does not ignore Ctrl C; those of the pool do."""
+    ignored = {
+        child: int(Path(f"/proc/{child}/status").read_text().split("SigIgn:")[1].split()[0], 16)
+        for child in _children_of(worker)
+    }
+    [beat] = [child for child, signals in ignored.items() if not signals & 1 << (signal.SIGINT - 1)]
+    return beat
+
+
+def _web_of(pid: int) -> int:
+    [web] = [child for child, command in _children_of(pid).items() if "gunicorn" in command]
+    return web
+
+
+def _do_a_job() -> None:
+    """Batch 0 does not exist: a worker takes the job up and says so."""
+    job = jobs.enqueue(task="hits.sync_batch", title="Nothing", batch=0)
+
+    def over() -> bool:
+        job.refresh_from_db()
+        return job.state not in {JobState.QUEUED, JobState.RUNNING}
+
+    _wait(over, 60)
+    assert (job.state, "DoesNotExist" in job.error) == (JobState.FAILED, True)
+
+
+@pytest.fixture
+def empty_queue() -> Iterator[Path]:
+    folder = settings.VAR_DIR / "queue" / "messages"
+    for message in folder.iterdir():
+        message.unlink()
+    yield folder
+    for message in folder.iterdir():
+        message.unlink()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_served_site_outlives_its_worker_and_its_beat_and_stops_as_a_whole(
+    tmp_path: Path, empty_queue: Path
+) -> None:
+    Job.objects.all().delete()
+    with _served(tmp_path) as (served, said):
+        _wait(lambda: _worker_of(served.pid), 60)
+        first, web = _worker_of(served.pid), _web_of(served.pid)
+        assert first is not None
+
+        # A message that somebody has not written yet, in front of all others, ends nothing.
+        (empty_queue / "0_first.celery.msg").touch()
+        _do_a_job()
+        assert _worker_of(served.pid) == first
+
+        # A killed worker takes its beat and its pool along, and another one comes.
+        family = [first, *_children_of(first)]
+        os.kill(first, signal.SIGKILL)
+        _wait(lambda: not any(_runs(pid) for pid in family[1:]))
+        _wait(lambda: _worker_of(served.pid) not in {None, first}, 60)
+        second = _worker_of(served.pid)
+        assert second is not None
+        _do_a_job()
+
+        # A worker without a beat is none.
+        os.kill(_beat_of(second), signal.SIGKILL)
+        _wait(lambda: _worker_of(served.pid) not in {None, second}, 60)
+        _do_a_job()
+
+        third = _worker_of(served.pid)
+        assert third is not None
+        assert _web_of(served.pid) == web
+        everyone = [web, third, *_children_of(web), *_children_of(third)]
+        served.terminate()
+        assert served.wait(timeout=20) == 0
+        _wait(lambda: not any(_runs(pid) for pid in everyone))
+        assert "Unrecoverable" not in said.read_text()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_served_site_ends_with_its_web_server(tmp_path: Path, empty_queue: Path) -> None:
+    """Whoever runs it then starts the whole again; a worker alone answers nobody."""
+    with _served(tmp_path) as (served, said):
+        _wait(lambda: _worker_of(served.pid), 60)
+        worker, web = _worker_of(served.pid), _web_of(served.pid)
+        assert worker is not None
+        os.kill(web, signal.SIGKILL)
+        assert served.wait(timeout=30) != 0
+        assert not _runs(worker)
+        assert "a server process ended by itself" in said.read_text()

@@ -62,7 +62,9 @@ class Command(BaseCommand):
         # What the servers print goes to stderr: stdout belongs to the summary.
         helpers = [] if options["once"] else [encoder_command()]  # a played worker reads no hints
         try:
-            with running([web_command(1), worker_command()], stdout=sys.stderr, helpers=helpers) as processes:
+            with running(
+                [web_command(1)], sys.stderr, restarted=[worker_command()], helpers=helpers
+            ) as processes:
                 _wait_for_server(processes)
                 if options["once"]:
                     out = options["out"] or settings.VAR_DIR / "exports"

@@ -1,5 +1,6 @@
 """``manage.py serve``: web server and background worker with one command, stopped together."""
 
+import logging
 import os
 import signal
 import socket
@@ -7,7 +8,7 @@ import subprocess
 import sys
 import time
 from argparse import ArgumentParser
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import Any, TextIO
@@ -16,7 +17,14 @@ from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 
-Process = subprocess.Popen[bytes]
+logger = logging.getLogger(__name__)
+
+# A worker that dies is started again after 1, 2, 4, 8 and 16 seconds; one that dies once more within this time will
+# not live by being started again.
+DEATHS = 6
+WITHIN_SECONDS = 300.0
+FIRST_PAUSE_SECONDS = 1.0
+STOP_SECONDS = 10.0
 
 
 class Command(BaseCommand):
@@ -32,16 +40,80 @@ class Command(BaseCommand):
         parser.add_argument("--no-encoder", action="store_true", help="leave the encoder of live hints out")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Start both and the encoder, wait, and stop all when one of the two ends."""
+        """Start both and the encoder, wait, and stop all when the web server ends or the worker cannot be kept."""
         refuse_taken_port()
         call_command("collectstatic", interactive=False, verbosity=0)
-        commands = [web_command(options["workers"], options["threads"])]
-        if not options["no_worker"]:
-            commands.append(worker_command())
+        web = [web_command(options["workers"], options["threads"])]
+        worker = [] if options["no_worker"] else [worker_command()]
         helpers = [] if options["no_encoder"] else [encoder_command()]
         self.stderr.write(f"Serving {settings.PUBLIC_URL}, tasks at {settings.HIT_ORIGIN}.", style_func=str)
-        with suppress(KeyboardInterrupt), running(commands, helpers=helpers) as processes:
+        with suppress(KeyboardInterrupt), running(web, restarted=worker, helpers=helpers) as processes:
             wait_for_end(processes)
+
+
+class Restarted:
+    """A process that is started again when it dies, after pauses that grow, until it dies too often."""
+
+    def __init__(
+        self, command: list[str], stdout: TextIO | None = None, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._command = command
+        self._stdout = stdout
+        self._clock = clock
+        self._deaths: list[float] = []
+        self._due: float | None = None
+        self._given_up: int | None = None
+        self._start()
+
+    @property
+    def pid(self) -> int:
+        """The present process, or the latest when none runs."""
+        return self._process.pid
+
+    def poll(self) -> int | None:
+        """Start the process again when that is due; return its last exit status once it is given up."""
+        if self._given_up is not None:
+            return self._given_up
+        if self._due is not None:
+            if self._clock() >= self._due:
+                with _signals_held_back():
+                    self._start()
+            return None
+        status = self._process.poll()
+        if status is not None:
+            self._note_death(status)
+        return self._given_up
+
+    def terminate(self) -> None:
+        """Ask the present process to stop."""
+        self._process.terminate()
+
+    def kill(self) -> None:
+        """Insist."""
+        self._process.kill()
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Wait for the present process, as ``Popen.wait`` does."""
+        return self._process.wait(timeout)
+
+    def _start(self) -> None:
+        self._process = subprocess.Popen(self._command, stdout=self._stdout)  # noqa: S603
+        self._due = None
+
+    def _note_death(self, status: int) -> None:
+        now = self._clock()
+        self._deaths = [death for death in self._deaths if now - death < WITHIN_SECONDS] + [now]
+        how = f"by signal {-status}" if status < 0 else f"with status {status}"
+        if len(self._deaths) >= DEATHS:
+            self._given_up = status
+            logger.critical("the background worker ended %s; given up after %d times", how, DEATHS)
+            return
+        pause = FIRST_PAUSE_SECONDS * 2 ** (len(self._deaths) - 1)
+        self._due = now + pause
+        logger.error("the background worker ended by itself %s; it is started again in %.0f s", how, pause)
+
+
+Process = subprocess.Popen[bytes] | Restarted
 
 
 def refuse_taken_port() -> None:
@@ -63,11 +135,16 @@ def refuse_taken_port() -> None:
 
 @contextmanager
 def running(
-    commands: list[list[str]], stdout: TextIO | None = None, *, helpers: Sequence[list[str]] = ()
+    commands: list[list[str]],
+    stdout: TextIO | None = None,
+    *,
+    restarted: Sequence[list[str]] = (),
+    helpers: Sequence[list[str]] = (),
 ) -> Iterator[list[Process]]:
     """Start the commands, and stop them all at the end; SIGTERM ends it as Ctrl C does.
 
-    ``helpers`` are started and stopped with the others, but not yielded: the service goes on without them.
+    ``restarted`` are started again when they die, for as long as somebody polls them. ``helpers`` are started and
+    stopped with the others, but not yielded: the service goes on without them.
 
     Raises:
         KeyboardInterrupt: somebody asked to stop.
@@ -76,21 +153,22 @@ def running(
     processes: list[Process] = []
     aside: list[Process] = []
     try:
-        for command in commands:
-            processes.append(subprocess.Popen(command, stdout=stdout))  # noqa: S603
-        for command in helpers:
-            aside.append(subprocess.Popen(command, stdout=stdout))  # noqa: S603
+        with _signals_held_back():
+            processes.extend(subprocess.Popen(command, stdout=stdout) for command in commands)  # noqa: S603
+            processes.extend(Restarted(command, stdout) for command in restarted)
+            aside.extend(subprocess.Popen(command, stdout=stdout) for command in helpers)  # noqa: S603
         yield processes
     finally:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)  # stopping is under way
         _stop_all([*processes, *aside])
         signal.signal(signal.SIGTERM, before)
 
 
 def wait_for_end(processes: list[Process]) -> None:
-    """Wait for as long as all processes run.
+    """Wait for as long as all processes run or are started again.
 
     Raises:
-        CommandError: one ended by itself; half a service is none.
+        CommandError: one ended for good; half a service is none, and a supervisor can start the whole again.
     """
     while all(process.poll() is None for process in processes):
         time.sleep(0.3)
@@ -124,13 +202,33 @@ def encoder_command() -> list[str]:
 def _stop_all(processes: list[Process]) -> None:
     """Ask every process to stop, and insist after ten seconds."""
     for process in processes:
-        if process.poll() is None:
-            process.terminate()
+        process.terminate()
+    ends = time.monotonic() + STOP_SECONDS
     for process in processes:
         try:
-            process.wait(timeout=10)
+            process.wait(timeout=max(0.0, ends - time.monotonic()))
         except subprocess.TimeoutExpired:
             process.kill()
+            process.wait()
+
+
+@contextmanager
+def _signals_held_back() -> Iterator[None]:
+    """Let Ctrl C and SIGTERM wait for the block's end: a process that was just started must be known, to be stopped.
+
+    Raises:
+        KeyboardInterrupt: one of them came meanwhile.
+    """
+    came: list[int] = []
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    before = [signal.signal(number, lambda number, frame: came.append(number)) for number in numbers]
+    try:
+        yield
+    finally:
+        for number, handler in zip(numbers, before, strict=True):
+            signal.signal(number, handler)
+    if came:
+        raise KeyboardInterrupt
 
 
 def _address() -> str:
