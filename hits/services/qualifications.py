@@ -116,11 +116,13 @@ def decide_about(
 
 
 def _granted_last(qualification: Qualification | None, worker: Worker) -> int:
+    if qualification is None:
+        return 1
     granted = WorkerDecision.objects.filter(
         qualification=qualification, worker=worker, action=WorkerAction.GRANT.value
     )
     latest = granted.order_by("-pk").values_list("value", flat=True).first()
-    return 1 if qualification is None or latest is None else latest
+    return 1 if latest is None else latest
 
 
 def settle(*, decision: WorkerDecision, marketplace: Marketplace) -> bool:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 from playwright.sync_api import Error as PlaywrightError
+from playwright.sync_api import Route
 
 from hits.domain.states import Match
 from hits.marketplace.models import Assignment as Slot
@@ -205,10 +206,17 @@ def test_a_marketplace_that_does_not_answer_gives_the_page_back(open_task: OpenT
     task.page.clock.run_for(3000)
     task.ready().fold().complete()
     context = task.page.context
-    context.route("**/mturk/externalSubmit", lambda route: route.fulfill(status=204))
+    asked = []
+
+    def say_nothing(route: Route) -> None:
+        asked.append(route.request.url)
+        route.fulfill(status=204)
+
+    context.route("**/mturk/externalSubmit", say_nothing)
     task.page.get_by_role("button", name="Submit for $1.10").click()
     task.root.get_by_role("button", name="Submitting…").wait_for()
-    _until(lambda: Submission.objects.exists(), task)
+    _until(lambda: bool(asked), task)  # from here on the page waits for an answer
+    assert Submission.objects.exists()
     task.page.clock.run_for(21_000)
     bar = _bar(task, "The marketplace has not taken it over yet")
     bar.wait_for()
