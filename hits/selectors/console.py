@@ -10,7 +10,6 @@ from django.utils import timezone
 
 from hits import registry
 from hits.domain.states import (
-    OPEN_JOB_STATES,
     AssignmentStatus,
     BatchState,
     HitState,
@@ -19,6 +18,7 @@ from hits.domain.states import (
     Purpose,
 )
 from hits.models import Assignment, Attempt, AuditEvent, Batch, Decision, Heartbeat, Hit, Image, Job, Project
+from hits.selectors.jobs import open_under
 
 SILENT_AFTER = timedelta(seconds=60)
 # Graded, answered by a trainer, or paid as soon as it comes in.
@@ -148,7 +148,7 @@ def _count_assignments(rows: list[Batch], counts: dict[int, dict[str, int]]) -> 
 def being_published(batches: Iterable[Batch]) -> set[int]:
     """Return the ids of the batches that an open job, or a process with a lease, publishes."""
     keys = {f"publish:{batch.pk}": batch.pk for batch in batches}
-    found = Job.objects.filter(exclusive_key__in=keys, state__in=OPEN_JOB_STATES)
+    found = open_under(*keys)
     leased = Batch.objects.filter(pk__in=keys.values(), lease_until__gt=timezone.now())
     by_job = {keys[key] for key in found.values_list("exclusive_key", flat=True)}
     return by_job | set(leased.values_list("pk", flat=True))

@@ -12,9 +12,10 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from hits.domain.costs import cost_table
 from hits.domain.opinions import MOST_PER_HIT
-from hits.domain.states import OPEN_JOB_STATES, UNPUBLISHED_HIT_STATES, BatchState, CallState
+from hits.domain.states import UNPUBLISHED_HIT_STATES, BatchState, CallState
 from hits.forms import PageForm, launch_key, typed_cost
-from hits.models import Batch, Hit, Job
+from hits.models import Batch, Hit
+from hits.selectors.jobs import open_under
 from hits.services import extend as services
 from hits.services.errors import Refused
 from hits.services.launch import MAX_OPINIONS
@@ -77,12 +78,11 @@ def _page(
 def _in_the_way(batch: Batch) -> dict[str, Any]:
     """Return what has to be carried out before another extension, with what a person can press about it."""
     waiting = services.not_carried_out(batch)
-    keys = [f"{what}:{batch.pk}" for what in ("publish", "extend")]
     return {
         "not_extended": [call for call in waiting if call.state == CallState.REFUSED],
         "busy": bool(waiting),
         "unpublished": Hit.objects.filter(unit__batch=batch, state__in=UNPUBLISHED_HIT_STATES).count(),
-        "running": list(Job.objects.filter(exclusive_key__in=keys, state__in=OPEN_JOB_STATES)),
+        "running": list(open_under(f"publish:{batch.pk}", f"extend:{batch.pk}")),
     }
 
 

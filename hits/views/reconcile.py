@@ -10,12 +10,13 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from hits.domain.costs import CostLine, CostTable
 from hits.domain.money import format_dollars
-from hits.domain.states import OPEN_JOB_STATES, AssignmentStatus, BatchState, Match, Remedy
+from hits.domain.states import AssignmentStatus, BatchState, Match, Remedy
 from hits.forms import typed_cost
-from hits.models import Assignment, Batch, Decision, Hit, Job, Submission
+from hits.models import Assignment, Batch, Decision, Hit, Submission
 from hits.mturk.boto import marketplace
 from hits.mturk.environments import current
 from hits.selectors import reconciliation
+from hits.selectors.jobs import open_under
 from hits.services import batches as batch_services
 from hits.services import compensation, reconcile, resolve, review
 from hits.services.errors import Conflict, Refused
@@ -36,7 +37,7 @@ _DONE = {
 def batch_reconcile(request: HttpRequest, batch: Batch) -> HttpResponse:
     """Show what does not match in a batch, class by class."""
     latest = reconciliation.latest(batch)
-    running = Job.objects.filter(exclusive_key=f"reconcile:{batch.pk}", state__in=OPEN_JOB_STATES)
+    running = open_under(f"reconcile:{batch.pk}")
     context: dict[str, Any] = {
         "project": batch.project,
         "section": "batches",

@@ -11,12 +11,12 @@ from django.views.decorators.http import require_http_methods
 from hits.domain.chart import pay_histogram
 from hits.domain.costs import CostLine, CostTable
 from hits.domain.money import format_dollars
-from hits.domain.states import OPEN_JOB_STATES
 from hits.domain.text import row_number
 from hits.forms import launch_key, typed_cost
-from hits.models import Batch, Job
+from hits.models import Batch
 from hits.mturk.boto import marketplace
 from hits.selectors import top_ups
+from hits.selectors.jobs import open_under
 from hits.selectors.top_ups import Proposal
 from hits.services import top_up as services
 from hits.services.errors import Refused
@@ -51,7 +51,7 @@ def _page(request: HttpRequest, batch: Batch, refusal: Refused | None = None) ->
         "once": launch_key(request.POST) or uuid.uuid4().hex,
         "history": list(top_ups.history(batch)),
         "why_refused": top_ups.why_refused(batch),
-        "running": list(Job.objects.filter(exclusive_key=f"top-up:{batch.pk}", state__in=OPEN_JOB_STATES)),
+        "running": list(open_under(f"top-up:{batch.pk}")),
     }
     context |= cost_context(
         project=batch.project,

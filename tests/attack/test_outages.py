@@ -103,14 +103,20 @@ def test_a_bonus_is_paid_once_through_a_long_outage(
     assert ledger.totals().bonus == 30
 
 
+def unanswered(project: Project, make_image: MakeImage, port: Faulty) -> Batch:
+    """Launch a batch of one task, whose creation gets no answer through ``port``."""
+    market.fund()
+    batch = launched(project, [make_image(1)])
+    with pytest.raises(Refused):
+        publish.publish_batch(batch=batch, marketplace=port)
+    return batch
+
+
 def test_a_hit_is_published_once_through_a_long_outage(
     project: Project, make_image: MakeImage, later: Callable[[timedelta], None]
 ) -> None:
-    market.fund()
-    batch = launched(project, [make_image(1)])
     port = Faulty(create_hit="lost")
-    with pytest.raises(Refused):
-        publish.publish_batch(batch=batch, marketplace=port)
+    batch = unanswered(project, make_image, port)
     port.trouble = {"create_hit": LOST, "list_hits": LOST}
     for moment in HOURS:
         later(moment)
@@ -250,13 +256,8 @@ def test_a_batch_whose_publication_stopped_can_be_closed(
 def test_closing_finds_a_hit_whose_creation_was_not_confirmed(
     project: Project, make_image: MakeImage
 ) -> None:
-    market.fund()
-    batch = launched(project, [make_image(1)])
-    with pytest.raises(Refused):
-        publish.publish_batch(batch=batch, marketplace=Faulty(create_hit="lost"))
-    Job.objects.update(state="failed")
-    batches.request_close(batch=batch, by=None)
-    batches.expire_hits(batch=batch, marketplace=marketplace())
+    batch = unanswered(project, make_image, Faulty(create_hit="lost"))
+    stopped(batch, marketplace())
     assert Hit.objects.get().state == HitState.EXPIRED
     assert ledger.totals(batch=batch).held == marketplace().balance().on_hold_cents == 0
 
@@ -272,11 +273,8 @@ def stopped(batch: Batch, port: Any) -> None:
 def test_stopping_waits_for_a_task_that_the_list_does_not_show_yet(
     project: Project, make_image: MakeImage, later: Callable[[timedelta], None]
 ) -> None:
-    market.fund()
-    batch = launched(project, [make_image(1)])
     port = Faulty(create_hit="lost")
-    with pytest.raises(Refused):
-        publish.publish_batch(batch=batch, marketplace=port)
+    batch = unanswered(project, make_image, port)
     port.list_hits = lambda: iter([])  # type: ignore[method-assign]
     stopped(batch, port)
     assert (batch.state, Hit.objects.get().state) == (BatchState.CLOSING, HitState.INTENT)
@@ -292,10 +290,7 @@ def test_stopping_waits_for_a_task_that_the_list_does_not_show_yet(
 def test_a_task_that_never_came_to_be_is_given_up_after_the_list_s_lag(
     project: Project, make_image: MakeImage, later: Callable[[timedelta], None]
 ) -> None:
-    market.fund()
-    batch = launched(project, [make_image(1)])
-    with pytest.raises(Refused):
-        publish.publish_batch(batch=batch, marketplace=Faulty(create_hit=LOST))
+    batch = unanswered(project, make_image, Faulty(create_hit=LOST))
     stopped(batch, marketplace())
     for wait, state in ((LAG - timedelta(seconds=1), BatchState.CLOSING), (LAG, BatchState.CLOSED)):
         later(wait)
@@ -336,11 +331,8 @@ def test_a_task_made_long_after_the_stop_is_taken_up_and_taken_off(
 def test_work_on_a_task_that_was_given_up_is_paid_once_a_comparison_finds_it(
     project: Project, make_image: MakeImage, later: Callable[[timedelta], None], client: Client, admin: User
 ) -> None:
-    market.fund()
-    batch = launched(project, [make_image(1)])
     port = Faulty(create_hit="lost")
-    with pytest.raises(Refused):
-        publish.publish_batch(batch=batch, marketplace=port)
+    batch = unanswered(project, make_image, port)
     port.list_hits = lambda: iter([])  # type: ignore[method-assign]
     stopped(batch, port)
     later(LAG)

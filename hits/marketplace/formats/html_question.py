@@ -27,7 +27,9 @@ SUBMIT_NAME = "externalSubmit"
 SUBMIT_PATH = f"/mturk/{SUBMIT_NAME}"
 ASSIGNMENT_FIELD = "assignmentId"
 # Name and ids as Amazon's site gave them: scripts of old pages look for them.
-_FORM_START = '<form name="mturk_form" id="mturk_form" method="post" action="https://www.mturk.com/mturk/externalSubmit">'
+_FORM_START = (
+    f'<form name="mturk_form" id="mturk_form" method="post" action="https://www.mturk.com{SUBMIT_PATH}">'
+)
 _ID_FIELD = f'<input type="hidden" name="{ASSIGNMENT_FIELD}" id="{ASSIGNMENT_FIELD}" value="">'
 _BUTTON = '<p><input type="submit" id="submitButton" value="Submit"></p>'
 _DOCTYPE = re.compile(r"\s*+(?:<!--.*?-->\s*+)*+<!doctype[^>]*>", re.IGNORECASE | re.DOTALL)

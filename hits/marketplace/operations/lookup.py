@@ -6,6 +6,7 @@ from hits.marketplace.errors import ApiError, missing
 from hits.marketplace.models import HIT, Assignment, HITType, QualificationType, SlotState, Worker
 from hits.marketplace.selectors.lifecycle import HITStatus, SlotCounts, count_slots, status_of
 from hits.marketplace.services import lifecycle
+from hits.marketplace.services.hits import locked
 
 from .registry import Call
 
@@ -79,7 +80,7 @@ def find_submission(call: Call, assignment_id: str, *, lock_hit: bool = False) -
     if hit_pk is None:
         raise missing("Assignment", assignment_id)
     if lock_hit:
-        HIT.objects.select_for_update(no_key=True).filter(pk=hit_pk).first()
+        locked(hit_pk)
     lifecycle.sweep_hits(hit_pks=[hit_pk], now=call.now)
     slot = mine.select_related("hit__hit_type", "hit__requester", "hit__layout", "worker").get()
     if slot.state in _UNSUBMITTED:

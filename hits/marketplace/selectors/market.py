@@ -12,8 +12,9 @@ from django.core.cache import cache
 from django.db.models import Count, Exists, F, OuterRef, QuerySet, Window
 from django.db.models.functions import RowNumber
 
-from hits.marketplace.models import HIT, Assignment, HITType, SlotState, Worker
+from hits.marketplace.models import HIT, Assignment, HITType, Worker
 
+from .lifecycle import has_free_slot
 from .standing import Closure, closures, standing_of
 
 RECENT = 25
@@ -49,13 +50,10 @@ class Group:
 
 def open_hits(worker: Worker, now: datetime) -> QuerySet[HIT]:
     """Return HITs that this worker could accept now: on offer, a slot free, none of the slots theirs."""
-    slots = Assignment.objects.filter(hit=OuterRef("pk"))
-    # Two questions, each with an index of its own: asked as one, PostgreSQL reads all slots for every HIT.
-    open_slot = Exists(slots.filter(state=SlotState.OPEN))
-    late_slot = Exists(slots.filter(state=SlotState.PENDING, deadline__lte=now))
+    mine = Assignment.objects.filter(hit=OuterRef("pk"), worker=worker)
     return HIT.objects.filter(
-        open_slot | late_slot,
-        ~Exists(slots.filter(worker=worker)),
+        has_free_slot(now),
+        ~Exists(mine),
         disposed_at=None,
         expires_at__gt=now,
     )
