@@ -116,6 +116,13 @@ class HitKind(ABC):
     ) -> dict[str, Any]:
         """Return the unit as the page's script needs it, images resolved; ``seed`` fixes any shuffle."""
 
+    def shown(self, unit: Mapping[str, Any], seed: str) -> dict[str, Any]:
+        """Return what the page of this ``seed`` showed differently from other workers', such as an order.
+
+        It is kept beside the answer. Kinds that show everybody the same return nothing.
+        """
+        return {}
+
     def check_answer(
         self, unit: Mapping[str, Any], images: Mapping[int, ImageFacts], answer: Schema
     ) -> tuple[dict[str, Any], list[FieldError]]:

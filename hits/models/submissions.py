@@ -59,6 +59,8 @@ class Submission(AppendOnly):
     )
     # Live hints that were shown and what became of them, for study (see hits/hints).
     hints = models.JSONField(default=list)
+    # What this worker's page showed differently from others', such as the order of statements; none means nothing.
+    shown = models.JSONField(null=True)
     received_at = models.DateTimeField(auto_now_add=True)
 
     class Meta(AppendOnly.Meta):

@@ -287,7 +287,7 @@ def store_submission(
     """
     if len(canonical_json(answer)) > MAX_ANSWER_BYTES:
         raise TooLarge(f"answer: over {MAX_ANSWER_BYTES // 1000} kB; shorten the texts")
-    shown = _shown_hints(hints)
+    told = _shown_hints(hints)
     attempt = _attempt_at(key)
     unit = attempt.hit.unit
     kind = registry.get(unit.batch.kind)
@@ -312,7 +312,8 @@ def store_submission(
                     images=_fingerprints(unit),
                     active_seconds=round(active_seconds, 3),
                     simulated=simulated,
-                    hints=shown,
+                    hints=told,
+                    shown=kind.shown(unit.payload, key.assignment_id) or None,
                     instructions=_seen(instructions, unit),
                 )
             crash_point("submit.after_store")

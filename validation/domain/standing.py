@@ -28,6 +28,12 @@ class Measure(StrEnum):
     BOXES_SHARE = "boxes_share"  # of validated pairs: boxes judged appropriate by most judges
     APPROVED_SHARE = "approved_share"  # of decided submissions
     CENTS_PER_HOUR = "cents_per_hour"  # median; a floor against rushing is a ceiling here
+    GOLD_SHARE = "gold_share"  # of units with a known answer: answered so
+    ATTENTION_SHARE = "attention_share"  # of units that nobody who looks gets wrong: answered right
+    REPEAT_SHARE = "repeat_share"  # of units met twice: answered alike
+    PACE_SHARE = "pace_share"  # of judgments: not far faster than everybody's
+    VARIED_SHARE = "varied_share"  # of judgments: not part of a long run of one answer
+    ORIGINAL_SHARE = "original_share"  # of written pairs: no copy, or near copy, of an earlier text
 
 
 class ProposalState(StrEnum):

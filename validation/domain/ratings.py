@@ -1,0 +1,141 @@
+"""One table for all crowd answers: who gave which label to which item; and how answers become such tables.
+
+The schema is the field's usual one, (task, worker, label), see for instance crowd-kit. A missing rating is an
+absent row, so nothing here needs a mark for it.
+"""
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from validation.domain.controls import ControlRole
+
+IntArray = NDArray[np.int64]
+
+
+class RatingError(ValueError):
+    """Ratings that make no table; the message names item, rater and label, and the mend."""
+
+
+@dataclass(frozen=True, slots=True)
+class RatingTable:
+    """Labels on one scale: ``items``, ``raters`` and ``labels`` are (n,) int64, one row per rating.
+
+    ``items[k]`` points into ``item_ids``, ``raters[k]`` into ``rater_ids``, ``labels[k]`` into ``scale``, which is in
+    its order from low to high. ``values`` (len(scale),) float64 are the labels as numbers, for interval measures.
+    A rater labels an item at most once.
+    """
+
+    items: IntArray
+    raters: IntArray
+    labels: IntArray
+    item_ids: tuple[Hashable, ...]
+    rater_ids: tuple[Hashable, ...]
+    scale: tuple[Hashable, ...]
+    values: NDArray[np.float64]
+
+    @classmethod
+    def of(
+        cls,
+        rows: Iterable[tuple[Hashable, Hashable, Hashable]],
+        scale: Sequence[Hashable],
+        values: Sequence[float] | None = None,
+    ) -> "RatingTable":
+        """Return the table of ``(item, rater, label)`` rows; ids keep the order in which they first occur.
+
+        Args:
+            rows: one per rating. scale: all labels, low to high. values: the labels as numbers; 0, 1, 2 … by default.
+
+        Raises:
+            RatingError: a label that is not on the scale, or two ratings of one item by one rater.
+        """
+        item_at: dict[Hashable, int] = {}
+        rater_at: dict[Hashable, int] = {}
+        label_at = {label: at for at, label in enumerate(scale)}
+        found: list[tuple[int, int, int]] = []
+        for item, rater, label in rows:
+            if label not in label_at:
+                known = ", ".join(str(word) for word in scale)
+                raise RatingError(f"item {item}, rater {rater}: {label!r} is not on the scale; use {known}")
+            found.append(
+                (
+                    item_at.setdefault(item, len(item_at)),
+                    rater_at.setdefault(rater, len(rater_at)),
+                    label_at[label],
+                )
+            )
+        columns = np.array(found, dtype=np.int64).reshape(-1, 3)
+        table = cls(
+            items=columns[:, 0].copy(),
+            raters=columns[:, 1].copy(),
+            labels=columns[:, 2].copy(),
+            item_ids=tuple(item_at),
+            rater_ids=tuple(rater_at),
+            scale=tuple(scale),
+            values=np.arange(len(scale), dtype=np.float64)
+            if values is None
+            else np.array(values, np.float64),
+        )
+        table._check_once()
+        return table
+
+    def _check_once(self) -> None:
+        pairs = self.items * max(1, len(self.rater_ids)) + self.raters
+        order = np.sort(pairs)
+        twice = order[1:][order[1:] == order[:-1]]
+        if twice.size:
+            item, rater = divmod(int(twice[0]), max(1, len(self.rater_ids)))
+            raise RatingError(
+                f"item {self.item_ids[item]}: rater {self.rater_ids[rater]} rated it twice; keep one rating"
+            )
+
+    @property
+    def size(self) -> int:
+        """How many ratings there are."""
+        return int(self.items.size)
+
+    def counts(self) -> IntArray:
+        """Return how often each label was given to each item: (items, labels)."""
+        shape = (len(self.item_ids), len(self.scale))
+        flat = np.bincount(self.items * shape[1] + self.labels, minlength=shape[0] * shape[1])
+        return flat.astype(np.int64).reshape(shape)
+
+    def where(self, mask: NDArray[np.bool_]) -> "RatingTable":
+        """Return the ratings under ``mask`` (n,); ids stay as they are, so that codes still mean the same."""
+        return RatingTable(
+            self.items[mask],
+            self.raters[mask],
+            self.labels[mask],
+            self.item_ids,
+            self.rater_ids,
+            self.scale,
+            self.values,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """One person's answer to one unit of a judging kind, free of any framework.
+
+    ``rater`` is ``w<row key>`` of a marketplace worker, or ``i<keyed hash>`` of somebody whose answers were imported;
+    only the former has a ``worker`` (row key). ``item`` names what was judged, whatever batch asked. ``unit``,
+    ``batch``, ``assignment`` are row keys; ``cents`` is the reward; ``at`` is aware UTC.
+    """
+
+    kind: str
+    item: str
+    rater: str
+    answer: Mapping[str, Any]
+    worker: int | None = None
+    unit: int | None = None
+    batch: int | None = None
+    assignment: int | None = None
+    seconds: float | None = None
+    cents: int | None = None
+    at: datetime | None = None
+    role: ControlRole | None = None
+    simulated: bool = False

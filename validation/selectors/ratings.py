@@ -1,0 +1,134 @@
+"""Read judgments of a kind as plain rows: collected ones that the marketplace confirms, and imported ones.
+
+Reports, decisions, evidence and exports all begin here, so that they speak of the same judgments. Work that was
+rejected never counts, and neither does an answer of somebody who judged the same item before (a pair that was
+launched in two rounds): the first one stands.
+"""
+
+from collections.abc import Collection, Iterable, Iterator
+
+from django.db.models import F, QuerySet
+from django.db.models.fields.json import KT
+
+from hits.domain.states import AssignmentStatus, Match
+from hits.models import Assignment, Project
+from hits.selectors.observations import STANDING
+from validation.domain.controls import ControlRole
+from validation.domain.ratings import Judged
+from validation.models import ImportedJudgment
+
+# Where a unit's payload names what is judged; a control's unit key differs from it.
+ITEM_FIELDS = {
+    "observation_review": "observation",
+    "likert_comparison": "set",
+    "localization_match": "set",
+}
+CHUNK = 2_000
+
+
+def judged(
+    *,
+    project: Project,
+    kind: str,
+    batches: Collection[int] | None = None,
+    workers: Collection[int] | None = None,
+    items: Collection[str] | None = None,
+    roles: Collection[ControlRole] | None = (),
+    statuses: Iterable[AssignmentStatus] = STANDING,
+) -> Iterator[Judged]:
+    """Yield one row per judgment, in the order in which they were handed in; imported ones come first.
+
+    Args:
+        batches, workers: row keys; only what was collected there or by them, so no imported rows. items: of these
+            items only. roles: by default what controls were answered is left out; give roles to get those answers
+            instead, or ``None`` for both.
+        statuses: which of the marketplace's words count.
+    """
+    if batches is None and workers is None and (roles is None or not roles):
+        yield from _imported(project, kind, items)
+    seen: set[tuple[str, int]] = set()
+    for row in _collected(project, kind, batches, workers, items, roles, statuses):
+        if row.role is None and row.worker is not None:
+            if (row.item, row.worker) in seen:
+                continue
+            seen.add((row.item, row.worker))
+        yield row
+
+
+def _collected(  # noqa: PLR0917 - private
+    project: Project,
+    kind: str,
+    batches: Collection[int] | None,
+    workers: Collection[int] | None,
+    items: Collection[str] | None,
+    roles: Collection[ControlRole] | None,
+    statuses: Iterable[AssignmentStatus],
+) -> Iterator[Judged]:
+    rows = Assignment.objects.filter(
+        match=Match.MATCHED,
+        status__in=[status.value for status in statuses],
+        hit__unit__batch__kind=kind,
+        hit__unit__batch__project=project,
+    )
+    rows = _narrowed(rows, kind, batches, workers, items)
+    if roles is not None:
+        names = [role.value for role in roles]
+        rows = (
+            rows.filter(hit__unit__control__role__in=names) if names else rows.filter(hit__unit__control=None)
+        )
+    fields = rows.order_by("submitted_at", "pk").values_list(
+        KT(f"hit__unit__payload__{ITEM_FIELDS[kind]}"),
+        "worker_id",
+        "submission__answer",
+        "hit__unit_id",
+        "hit__unit__batch_id",
+        "pk",
+        "submission__active_seconds",
+        F("hit__unit__batch__reward_cents"),
+        "submitted_at",
+        "hit__unit__control__role",
+        "submission__simulated",
+    )
+    for item, worker, answer, unit, batch, pk, seconds, cents, at, role, simulated in fields.iterator(CHUNK):
+        yield Judged(
+            kind=kind,
+            item=str(item),
+            rater=f"w{worker}",
+            answer=answer,
+            worker=worker,
+            unit=unit,
+            batch=batch,
+            assignment=pk,
+            seconds=seconds,
+            cents=cents,
+            at=at,
+            role=ControlRole(role) if role else None,
+            simulated=simulated,
+        )
+
+
+def _narrowed(
+    rows: "QuerySet[Assignment]",
+    kind: str,
+    batches: Collection[int] | None,
+    workers: Collection[int] | None,
+    items: Collection[str] | None,
+) -> "QuerySet[Assignment]":
+    if batches is not None:
+        rows = rows.filter(hit__unit__batch__in=list(batches))
+    if workers is not None:
+        rows = rows.filter(worker__in=list(workers))
+    if items is not None:
+        rows = rows.filter(**{f"hit__unit__payload__{ITEM_FIELDS[kind]}__in": list(items)})
+    return rows
+
+
+def _imported(project: Project, kind: str, items: Collection[str] | None) -> Iterator[Judged]:
+    rows = ImportedJudgment.objects.filter(source__project=project, source__kind=kind)
+    if items is not None:
+        rows = rows.filter(item__in=list(items))
+    fields = rows.order_by("pk").values_list(
+        "item", "rater", "answer", "active_seconds", "source__imported_at"
+    )
+    for item, rater, answer, seconds, at in fields.iterator(CHUNK):
+        yield Judged(kind=kind, item=item, rater=f"i{rater}", answer=answer, seconds=seconds, at=at)
