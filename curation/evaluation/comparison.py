@@ -9,7 +9,7 @@ Source: Hessel et al. 2022, section 5.1, doi:10.1007/978-3-031-20059-5_32.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,13 +18,13 @@ from numpy.typing import NDArray
 
 from curation.evaluation.inputs import check_scores
 from curation.records import InvalidInput
-
-TIE_BREAK_SEED = 1
-TIE_BREAK_SCALE = 1e-9
-PUBLISHED_CANDIDATES = 10  # the published draw has this length even where fewer candidates are rated
-CHANCE = 0.5
-
-GeneratorFactory = Callable[[], np.random.RandomState]
+from validation.domain.pairwise import (
+    GeneratorFactory,
+    draw,
+    pairwise_agreement,
+    published_generator,
+    tie_break,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,11 +59,6 @@ class ComparisonKey:
     instances: tuple[RatedInstance, ...]
 
 
-def published_generator() -> np.random.RandomState:
-    """The generator that the published figures were made with, in its first state."""
-    return np.random.RandomState(TIE_BREAK_SEED)
-
-
 def parse_comparison_key(raw: Mapping[str, Any]) -> ComparisonKey:
     """Read {"test_id_map": {id: {Input_iid, candidate}}, "annotations": [{Input_iid, candidates: [...]}]}.
 
@@ -84,23 +79,6 @@ def parse_comparison_key(raw: Mapping[str, Any]) -> ComparisonKey:
         test_ids[pair] = test_id
     instances = tuple(_read_instance(index, entry, test_ids) for index, entry in enumerate(annotations))
     return ComparisonKey(test_ids=tuple(test_id_map), instances=instances)
-
-
-def pairwise_agreement(ratings: NDArray[np.floating], ranking: NDArray[np.floating]) -> float:
-    """How well a ranking orders the pairs that the ratings order, from -1 to 1.
-
-    Both (n,), higher is better. Pairs with equal ratings are left out; a pair tied in the ranking alone is
-    wrong. Without any usable pair the result is 0, which counts in means, as published.
-    """
-    first, second = np.triu_indices(len(ratings), k=1)
-    usable = ratings[first] != ratings[second]
-    if not usable.any():
-        return 0.0
-    rated_higher = (ratings[first] > ratings[second])[usable]
-    ranked_higher = (ranking[first] > ranking[second])[usable]
-    ranked_lower = (ranking[first] < ranking[second])[usable]
-    right = np.where(rated_higher, ranked_higher, ranked_lower)
-    return float((right.mean() - CHANCE) / (1 - CHANCE))
 
 
 def score_comparison(
@@ -124,8 +102,8 @@ def _score_instance(
 ) -> tuple[float, float, float, float]:
     """(human, model, random, oracle) of one instance, each from -1 to 1."""
     n = len(instance.test_ids)
-    noise = _draw(generator, n) * TIE_BREAK_SCALE
-    chance = _draw(generator, n)
+    noise = tie_break(generator, n)
+    chance = draw(generator, n)
     model = np.array([scores[test_id] for test_id in instance.test_ids], dtype=np.float64)
     labels = (instance.first, instance.second)
     human = [
@@ -138,10 +116,6 @@ def _score_instance(
         _mean(pairwise_agreement(label, chance) for label in labels),
         _mean(pairwise_agreement(label, (instance.first + instance.second) / 2 + noise) for label in labels),
     )
-
-
-def _draw(generator: np.random.RandomState, n: int) -> NDArray[np.float64]:
-    return generator.random_sample(max(PUBLISHED_CANDIDATES, n))[:n]
 
 
 def _mean(values: Iterable[float]) -> float:

@@ -6,14 +6,9 @@ Source: the published leaderboard's files; measures in ``curation.evaluation.com
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from hits.domain.hashing import content_sha256
+from validation.domain.leaderboard import TASK, answer_key, test_id
 
-TASK = "comparison"
-
-
-def test_id(gold: str, candidate: str) -> str:
-    """Return the 32-hex id under which a candidate of an instance is scored."""
-    return content_sha256([TASK, gold, candidate])[:32]
+__all__ = ["TASK", "answer_key", "instances", "test_id"]
 
 
 def instances(rows: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
@@ -27,22 +22,3 @@ def instances(rows: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
                 "test_id": test_id(row["Input_iid"], candidate["source_iid"]),
                 "extra_info": {"task": TASK},
             }
-
-
-def answer_key(rows: Iterable[dict[str, Any]]) -> dict[str, Any]:
-    """Return ``{"test_id_map", "annotations"}`` as the comparison scorer reads it."""
-    names: dict[str, dict[str, str]] = {}
-    annotations = []
-    for row in rows:
-        gold = row["Input_iid"]
-        for candidate in row["candidates"]:
-            source = candidate["source_iid"]
-            names[test_id(gold, source)] = {"Input_iid": gold, "candidate": source}
-        keys = ("source_iid", "annot1", "annot2")
-        annotations.append(
-            {
-                "Input_iid": gold,
-                "candidates": [{key: candidate[key] for key in keys} for candidate in row["candidates"]],
-            }
-        )
-    return {"test_id_map": names, "annotations": annotations}

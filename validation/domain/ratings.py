@@ -4,6 +4,7 @@ The schema is the field's usual one, (task, worker, label), see for instance cro
 absent row, so nothing here needs a mark for it.
 """
 
+from array import array
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -53,33 +54,10 @@ class RatingTable:
         Raises:
             RatingError: a label that is not on the scale, or two ratings of one item by one rater.
         """
-        item_at: dict[Hashable, int] = {}
-        rater_at: dict[Hashable, int] = {}
-        label_at = {label: at for at, label in enumerate(scale)}
-        found: list[tuple[int, int, int]] = []
+        found = Columns(scale)
         for item, rater, label in rows:
-            if label not in label_at:
-                known = ", ".join(str(word) for word in scale)
-                raise RatingError(f"item {item}, rater {rater}: {label!r} is not on the scale; use {known}")
-            found.append(
-                (
-                    item_at.setdefault(item, len(item_at)),
-                    rater_at.setdefault(rater, len(rater_at)),
-                    label_at[label],
-                )
-            )
-        columns = np.array(found, dtype=np.int64).reshape(-1, 3)
-        table = cls(
-            items=columns[:, 0].copy(),
-            raters=columns[:, 1].copy(),
-            labels=columns[:, 2].copy(),
-            item_ids=tuple(item_at),
-            rater_ids=tuple(rater_at),
-            scale=tuple(scale),
-            values=np.arange(len(scale), dtype=np.float64)
-            if values is None
-            else np.array(values, np.float64),
-        )
+            found.add(item, rater, label)
+        table = found.table(values)
         table._check_once()
         return table
 
@@ -104,6 +82,28 @@ class RatingTable:
         flat = np.bincount(self.items * shape[1] + self.labels, minlength=shape[0] * shape[1])
         return flat.astype(np.int64).reshape(shape)
 
+    def sets(self) -> IntArray:
+        """Return which items belong together, as codes (items,) in the order in which sets first occur.
+
+        An item that is a tuple, such as (set, candidate), belongs to what stands first in it; any other item is a
+        set of its own.
+        """
+        if not any(isinstance(item, tuple) for item in self.item_ids):
+            return np.arange(len(self.item_ids))
+        code: dict[Hashable, int] = {}
+        names = (item[0] if isinstance(item, tuple) else item for item in self.item_ids)
+        return np.array([code.setdefault(name, len(code)) for name in names], dtype=np.int64)
+
+    def first_of_each(self) -> "RatingTable":
+        """Return the table with the first rating alone where a rater rated an item again."""
+        pairs = self.items * max(1, len(self.rater_ids)) + self.raters
+        first = np.unique(pairs, return_index=True)[1]
+        if first.size == self.size:
+            return self
+        mask = np.zeros(self.size, dtype=np.bool_)
+        mask[first] = True
+        return self.where(mask)
+
     def where(self, mask: NDArray[np.bool_]) -> "RatingTable":
         """Return the ratings under ``mask`` (n,); ids stay as they are, so that codes still mean the same."""
         return RatingTable(
@@ -114,6 +114,44 @@ class RatingTable:
             self.rater_ids,
             self.scale,
             self.values,
+        )
+
+
+class Columns:
+    """Ratings that are being read one by one, kept as numbers: 24 bytes each and the ids once."""
+
+    def __init__(self, scale: Sequence[Hashable]) -> None:
+        self.scale = tuple(scale)
+        self._label_at = {label: at for at, label in enumerate(self.scale)}
+        self._item_at: dict[Hashable, int] = {}
+        self._rater_at: dict[Hashable, int] = {}
+        self._items, self._raters, self._labels = array("q"), array("q"), array("q")
+
+    def add(self, item: Hashable, rater: Hashable, label: Hashable) -> None:
+        """Take one rating.
+
+        Raises:
+            RatingError: a label that is not on the scale.
+        """
+        at = self._label_at.get(label)
+        if at is None:
+            known = ", ".join(str(word) for word in self.scale)
+            raise RatingError(f"item {item}, rater {rater}: {label!r} is not on the scale; use {known}")
+        self._items.append(self._item_at.setdefault(item, len(self._item_at)))
+        self._raters.append(self._rater_at.setdefault(rater, len(self._rater_at)))
+        self._labels.append(at)
+
+    def table(self, values: Sequence[float] | None = None) -> RatingTable:
+        """Return what was read, in that order; ``values`` are the labels as numbers, 0, 1, 2 … by default."""
+        numbers = range(len(self.scale)) if values is None else values
+        return RatingTable(
+            items=np.array(self._items, dtype=np.int64),
+            raters=np.array(self._raters, dtype=np.int64),
+            labels=np.array(self._labels, dtype=np.int64),
+            item_ids=tuple(self._item_at),
+            rater_ids=tuple(self._rater_at),
+            scale=self.scale,
+            values=np.array(numbers, dtype=np.float64),
         )
 
 

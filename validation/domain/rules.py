@@ -86,6 +86,20 @@ def sentence(figures: Mapping[str, Any]) -> str:
         Measure.ACCEPTABLE_SHARE: f"Of your last {n} validated pairs, most judges found {count} reasonable",
         Measure.BOXES_SHARE: f"Of your last {n} validated pairs, most judges found the boxes of {count} appropriate",
         Measure.APPROVED_SHARE: f"Of your last {n} decided submissions, {count} {were} approved",
+        Measure.GOLD_SHARE: f"Of your last {n} tasks whose answer is known, {count} {were} answered so",
+        Measure.ATTENTION_SHARE: (
+            f"Of your last {n} tasks that everybody who looks at the photo answers alike, {count} {were} answered so"
+        ),
+        Measure.REPEAT_SHARE: (
+            f"Of your last {n} answers to questions that came to you twice, {count} {were} the same both times"
+        ),
+        Measure.PACE_SHARE: (
+            f"Of your last {n} judgments, {count} took long enough to look and read, going by everybody’s times"
+        ),
+        Measure.VARIED_SHARE: (
+            f"Of your last {n} judgments, {count} {were} outside long runs of one and the same answer"
+        ),
+        Measure.ORIGINAL_SHARE: f"Of your last {n} pairs, {count} {were} written anew, not as a copy of another",
     }[measure]
     return f"{what} ({_percent(count, n, below)}). This project asks for at least {below}%."
 

@@ -1,0 +1,53 @@
+"""363,000 judgments: tables, every coefficient and interval within the stated time and memory."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+SCRIPT = """
+import json, resource, time
+import numpy as np
+from validation.domain.agreement import (
+    Metric, agreement_by_item, agreement_by_rater, coefficients, coincidences, hardest_items)
+from validation.domain.ratings import Judged
+from validation.domain.tables import scale_of, tables
+
+rng = np.random.default_rng(0)
+scales = {name: scale_of("observation_review", name) for name in ("reasonable", "boxes", "interesting")}
+given = {name: rng.integers(len(scale), size=363_000) for name, scale in scales.items()}
+
+def judgments():
+    for at in range(363_000):
+        item = at // 3
+        yield Judged(
+            kind="observation_review", item=f"{item:032x}", rater=f"w{(item + 7 * (at % 3)) % 60}",
+            answer={name: scale[given[name][at]] for name, scale in scales.items()})
+
+start = time.process_time()
+found = tables(judgments(), "observation_review")
+read = time.process_time()
+for table in found.values():
+    coefficients(table, rng=rng, replicates=1000)
+    coincidences(table), agreement_by_item(table), agreement_by_rater(table)
+    hardest_items(table, Metric.ORDINAL, 50)
+end = time.process_time()
+peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+ratings = sum(table.size for table in found.values())
+print(json.dumps({"reading": read - start, "seconds": end - start, "mib": peak, "ratings": ratings}))
+"""
+
+
+def test_all_judgments_of_a_large_corpus_in_under_five_seconds_and_500_mb() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=120,
+        cwd=Path(__file__).parents[2],
+    )
+    figures = json.loads(done.stdout)
+    assert figures["ratings"] == 3 * 363_000
+    assert figures["seconds"] < 5
+    assert figures["mib"] * 1.048576 < 500

@@ -1,0 +1,95 @@
+"""Copies of earlier texts: equal to a look at every pair, quick for hundreds of thousands."""
+
+import random
+import resource
+import time
+from itertools import accumulate
+
+import pytest
+
+from validation.domain.near_copies import LEAST_WORDS, copies, is_long, normalised
+
+
+def slow(texts: list[str], authors: list[int], likeness: float) -> list[tuple[int, float]]:
+    """Look at every earlier text, as the definition reads."""
+    plain = [normalised(text) for text in texts]
+    result = []
+    for at, text in enumerate(plain):
+        found = (-1, 0.0)
+        for earlier in range(at):
+            long = len(text.split()) >= LEAST_WORDS
+            if text and text == plain[earlier] and (long or authors[at] == authors[earlier]):
+                found = (earlier, 1.0)
+                break
+        if found[0] < 0 and len(text.split()) >= LEAST_WORDS:
+            words = set(text.split())
+            for earlier in range(at):
+                others = set(plain[earlier].split())
+                if len(plain[earlier].split()) < LEAST_WORDS:
+                    continue
+                index = len(words & others) / len(words | others)
+                if index >= likeness - 1e-9:
+                    found = (earlier, index)
+                    break
+        result.append(found)
+    return result
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_it_equals_a_look_at_every_pair(seed: int) -> None:
+    rng = random.Random(seed)
+    words = [f"w{n}" for n in range(rng.choice([8, 30, 200]))]
+    texts = [" ".join(rng.choices(words, k=rng.randint(0, 14))) for _ in range(80)]
+    for _ in range(60):
+        copied = rng.choice(texts).split()
+        for _ in range(rng.randint(0, 2)):
+            if copied:
+                copied[rng.randrange(len(copied))] = rng.choice(words)
+        if rng.random() < 0.3:
+            copied.append(rng.choice(words))
+        texts.insert(rng.randrange(len(texts)), " ".join(copied))
+    authors = [rng.randrange(4) for _ in texts]
+    likeness = rng.choice([0.6, 0.8, 0.9, 1.0])
+    found = copies(texts, authors, likeness)
+    wanted = slow(texts, authors, likeness)
+    assert list(found.of) == [of for of, _ in wanted]
+    assert list(found.likeness) == pytest.approx([index for _, index in wanted])
+
+
+def test_case_marks_and_forms_of_letters_do_not_hide_a_copy() -> None:
+    texts = [
+        "Somebody left the café in a hurry, it seems.",
+        "SOMEBODY left the cafe\u0301 in a hurry -- it seems",
+        "Somebody left the bar in a hurry it seems",
+        "Nobody was ever here before, by the looks",
+    ]
+    assert list(copies(texts, [1, 2, 3, 4]).of) == [-1, 0, 0, -1]
+    assert copies(texts, [1, 2, 3, 4]).likeness[2] == pytest.approx(8 / 10)
+
+
+def test_short_texts_are_copies_of_their_own_author_alone() -> None:
+    found = copies(["a red car", "a red car", "A red car!", "", "", "..."], [1, 2, 1, 1, 1, 1])
+    assert list(found.of) == [-1, -1, 0, -1, -1, -1]
+    assert not is_long("a red car over there"[:9])
+    assert is_long("a red car over there")
+
+
+def test_nothing_copies_nothing() -> None:
+    assert not copies([], []).copied.size
+    assert list(copies(["one text of five words"], [1]).copied) == [False]
+
+
+@pytest.mark.long
+def test_363000_texts_take_less_than_a_minute() -> None:
+    rng = random.Random(1)
+    words = [f"w{n}" for n in range(20_000)]
+    weights = list(accumulate(1 / (n + 5) for n in range(len(words))))
+    texts = [" ".join(rng.choices(words, cum_weights=weights, k=rng.randint(4, 15))) for _ in range(363_000)]
+    for at in range(0, len(texts), 20):
+        texts[at] = texts[rng.randrange(len(texts))]
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    started = time.perf_counter()
+    found = copies(texts, [at % 200 for at in range(len(texts))])
+    assert time.perf_counter() - started < 60
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 2_000_000
+    assert found.copied.sum() > 10_000

@@ -1,0 +1,129 @@
+"""Choosing pairs for judges: every selection by hand, and what a seed promises."""
+
+import random
+from collections import Counter
+
+import pytest
+
+from validation.domain.sampling import (
+    Allotment,
+    Candidate,
+    How,
+    Selection,
+    SelectionError,
+    Stratum,
+    choose,
+    grouped,
+    shares,
+    source_of,
+)
+
+
+def pairs(count: int = 100) -> list[Candidate]:
+    """Return pairs of three workers (70, 20, 10 in a hundred), two splits and three confidences."""
+    return [
+        Candidate(
+            id=f"{n:032x}",
+            worker=1 if n % 10 < 7 else 2 if n % 10 < 9 else 3,
+            split="train" if n % 4 else "",
+            confidence=1 + n % 3,
+            source="vg.example" if n % 2 else "",
+        )
+        for n in range(count)
+    ]
+
+
+def test_all_and_by_worker() -> None:
+    items = pairs()
+    assert choose(items, Selection()) == items
+    mine = choose(items, Selection(How.WORKERS, workers=(2, 3)))
+    assert Counter(item.worker for item in mine) == {2: 20, 3: 10}
+
+
+def test_a_sample_has_its_size_and_no_pair_twice() -> None:
+    found = choose(pairs(), Selection(How.SAMPLE, n=30, seed=5))
+    assert len(found) == len({item.id for item in found}) == 30
+    assert found == sorted(found, key=lambda item: item.id), "in the order of the pairs"
+    assert len(choose(pairs(7), Selection(How.SAMPLE, n=30))) == 7
+
+
+def test_the_seed_alone_decides() -> None:
+    items = pairs()
+    shuffled = random.Random(1).sample(items, len(items))
+    first = choose(items, Selection(How.SAMPLE, n=30, seed=5))
+    assert {item.id for item in choose(shuffled, Selection(How.SAMPLE, n=30, seed=5))} == {
+        item.id for item in first
+    }
+    assert choose(items, Selection(How.SAMPLE, n=30, seed=6)) != first
+    assert set(first) < set(choose(items, Selection(How.SAMPLE, n=40, seed=5)))
+
+
+def test_a_sample_is_even() -> None:
+    """Over many seeds each pair is drawn about as often: 30 of 100, 2000 times, is 600 ± 5 sd of 20.5."""
+    drawn = Counter(
+        item.id for seed in range(2000) for item in choose(pairs(), Selection(How.SAMPLE, n=30, seed=seed))
+    )
+    assert len(drawn) == 100
+    assert all(abs(count - 600) < 103 for count in drawn.values())
+
+
+@pytest.mark.parametrize(
+    ("by", "wanted"),
+    [
+        (Stratum.WORKER, {"W-1": 21, "W-2": 6, "W-3": 3}),
+        (Stratum.SPLIT, {"no split": 8, "train": 22}),
+        (Stratum.CONFIDENCE, {"1": 10, "2": 10, "3": 10}),
+        (Stratum.SOURCE, {"no source": 15, "vg.example": 15}),
+    ],
+)
+def test_strata_in_proportion(by: Stratum, wanted: dict[str, int]) -> None:
+    found = choose(pairs(), Selection(How.STRATIFIED, n=30, seed=2, strata=by))
+    assert {name: len(ids) for name, ids in grouped(found, by).items()} == wanted
+
+
+def test_the_same_number_from_each_stratum() -> None:
+    chosen = Selection(How.STRATIFIED, n=15, seed=2, strata=Stratum.WORKER, allotment=Allotment.EQUAL)
+    found = choose(pairs(), chosen)
+    assert Counter(item.worker for item in found) == {1: 15, 2: 15, 3: 10}
+
+
+def test_shares_add_up_and_stay_within_their_sizes() -> None:
+    generator = random.Random(3)
+    for _ in range(300):
+        sizes = [generator.randrange(0, 40) for _ in range(generator.randrange(1, 9))]
+        n = generator.randrange(0, 200)
+        found = shares(sizes, n)
+        assert sum(found) == min(n, sum(sizes))
+        for size, share in zip(sizes, found, strict=True):
+            assert 0 <= share <= size
+            assert abs(share - size * min(n, sum(sizes)) / max(1, sum(sizes))) < 1
+    assert shares([1, 1, 1], 2) == [1, 1, 0]
+
+
+@pytest.mark.parametrize(
+    ("values", "field"),
+    [
+        ({"how": How.SAMPLE}, "n"),
+        ({"how": How.SAMPLE, "n": 0}, "n"),
+        ({"how": How.WORKERS}, "workers"),
+        ({"how": How.STRATIFIED, "n": 3}, "strata"),
+        ({"seed": -1}, "seed"),
+    ],
+)
+def test_what_cannot_be_chosen_names_its_field(values: dict[str, object], field: str) -> None:
+    with pytest.raises(SelectionError) as caught:
+        Selection(**values)  # type: ignore[arg-type]
+    assert caught.value.field == field
+
+
+def test_a_selection_survives_json() -> None:
+    chosen = Selection(How.STRATIFIED, 15, 2, (), Stratum.SOURCE, Allotment.EQUAL, again=True)
+    assert Selection.from_row(chosen.as_row()) == chosen
+    assert Selection.from_row({}) == Selection()
+    assert chosen.words == "15 from each source, seed 2"
+    assert Selection(How.WORKERS, workers=(4, 9)).words == "all pairs of W-4, W-9"
+
+
+def test_sources_are_hosts() -> None:
+    assert source_of("https://www.flickr.com/photos/1") == "flickr.com"
+    assert source_of("") == ""

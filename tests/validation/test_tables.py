@@ -1,0 +1,140 @@
+"""Answers become rating tables: scales from low to high, missing fields, first answers."""
+
+import numpy as np
+import pytest
+
+from validation.domain.ratings import Judged, RatingError, RatingTable
+from validation.domain.scales import POSITIVE
+from validation.domain.tables import DIMENSIONS, labels_of, scale_of, tables
+
+
+def review(item: str, rater: str, **answer: str) -> Judged:
+    return Judged(kind="observation_review", item=item, rater=rater, answer=answer)
+
+
+def test_each_question_of_a_review_has_its_table_from_worst_to_best() -> None:
+    found = tables(
+        [
+            review("a", "w1", boxes="appropriate", reasonable="highly", interesting="very"),
+            review("a", "w2", boxes="entirely_off", reasonable="un", interesting="not_at_all"),
+        ],
+        "observation_review",
+    )
+    assert list(found) == ["reasonable", "boxes", "interesting"]
+    assert found["reasonable"].scale == ("un", "relatively", "highly")
+    assert found["boxes"].scale == ("entirely_off", "mostly", "appropriate")
+    assert found["interesting"].scale == ("not_at_all", "caption_like", "interesting", "very")
+    assert found["interesting"].values.tolist() == [0, 1, 2, 3]
+    assert found["interesting"].labels.tolist() == [3, 0]
+    assert found["boxes"].item_ids == ("a",)
+    assert found["boxes"].rater_ids == ("w1", "w2")
+
+
+@pytest.mark.parametrize("dimension", list(POSITIVE))
+def test_positive_words_are_the_upper_end(dimension: str) -> None:
+    positive = [
+        word in {str(w) for w in POSITIVE[dimension]} for word in scale_of("observation_review", dimension)
+    ]
+    assert positive == sorted(positive)
+    assert 0 < sum(positive) < len(positive)
+
+
+def test_a_field_left_out_is_a_missing_rating() -> None:
+    found = tables(
+        [review("a", "w1", boxes="mostly"), review("b", "w1", reasonable="un", boxes="mostly")],
+        "observation_review",
+    )
+    assert found["boxes"].item_ids == ("a", "b")
+    assert found["reasonable"].item_ids == ("b",)
+    assert found["interesting"].size == 0
+
+
+def test_ratings_of_candidates_are_items_of_their_set() -> None:
+    rows = [
+        Judged(kind="likert_comparison", item="s", rater="w1", answer={"ratings": [
+            {"candidate": "c1", "rating": 3}, {"candidate": "c2", "rating": 1}]}),
+        Judged(kind="likert_comparison", item="s", rater="w2", answer={"ratings": [
+            {"candidate": "c2", "rating": 2}]}),
+    ]  # fmt: skip
+    table = tables(rows, "likert_comparison")["rating"]
+    assert table.item_ids == (("s", "c1"), ("s", "c2"))
+    assert table.scale == (1, 2, 3)
+    assert table.values.tolist() == [1, 2, 3]
+    assert table.counts().tolist() == [[0, 0, 1], [1, 1, 0]]
+
+
+def test_matches_are_labelled_with_the_region_that_was_chosen() -> None:
+    rows = [
+        Judged(kind="localization_match", item="s", rater="w1", answer={"matches": [
+            {"inference": "i1", "region": "rB"}, {"inference": "i2", "region": "rA"}]}),
+        Judged(kind="localization_match", item="s", rater="w2", answer={"matches": [
+            {"inference": "i1", "region": "rB"}, {"inference": "i2", "region": "rC"}]}),
+    ]  # fmt: skip
+    table = tables(rows, "localization_match")["match"]
+    assert table.scale == ("rA", "rB", "rC")
+    assert table.item_ids == (("s", "i1"), ("s", "i2"))
+    assert table.counts().tolist() == [[0, 2, 0], [1, 0, 1]]
+
+
+@pytest.mark.parametrize("kind", list(DIMENSIONS))
+def test_nothing_judged_is_an_empty_table(kind: str) -> None:
+    found = tables([], kind)
+    assert list(found) == list(DIMENSIONS[kind])
+    assert all(table.size == 0 and table.item_ids == () for table in found.values())
+
+
+def test_the_first_answer_stands_where_somebody_answered_twice() -> None:
+    rows = [
+        review("a", "w1", boxes="mostly"),
+        review("b", "w1", boxes="mostly"),
+        review("a", "w1", boxes="entirely_off"),
+        review("a", "w2", boxes="entirely_off"),
+    ]
+    table = tables(rows, "observation_review")["boxes"]
+    assert table.size == 3
+    assert [table.scale[at] for at in table.labels] == ["mostly", "mostly", "entirely_off"]
+
+
+def test_a_word_that_is_not_on_the_scale_is_named() -> None:
+    with pytest.raises(
+        RatingError, match=r"item a, rater w1: 'great' .* use entirely_off, mostly, appropriate"
+    ):
+        tables([review("a", "w1", boxes="great")], "observation_review")
+
+
+@pytest.mark.parametrize("kind", ["observation_pair", "typo"])
+def test_only_judging_kinds_have_tables(kind: str) -> None:
+    with pytest.raises(RatingError, match="no judging kind"):
+        tables([], kind)
+
+
+def test_scales_that_come_with_the_answers_are_not_known_before() -> None:
+    with pytest.raises(RatingError, match="no fixed scale"):
+        scale_of("localization_match", "match")
+
+
+def test_two_ratings_of_one_item_by_one_rater_make_no_table() -> None:
+    with pytest.raises(RatingError, match="item a: rater r rated it twice"):
+        RatingTable.of([("a", "r", 1), ("b", "r", 1), ("a", "r", 2)], (1, 2))
+
+
+def test_a_part_of_a_table_keeps_its_codes() -> None:
+    table = RatingTable.of([("a", "r", 1), ("b", "r", 2), ("b", "s", 1)], (1, 2), (1, 2))
+    part = table.where(table.raters == 1)
+    assert part.item_ids == ("a", "b")
+    assert part.counts().tolist() == [[0, 0], [1, 0]]
+    assert np.array_equal(part.values, [1, 2])
+
+
+def test_one_answer_is_read_alike_on_its_own() -> None:
+    rows = [
+        review("a", "w1", boxes="mostly", interesting="very"),
+        Judged(
+            kind="localization_match",
+            item="s",
+            rater="w1",
+            answer={"matches": [{"inference": "i", "region": "r"}]},
+        ),
+    ]
+    assert list(labels_of(rows[0])) == [("boxes", "a", "mostly"), ("interesting", "a", "very")]
+    assert list(labels_of(rows[1])) == [("match", ("s", "i"), "r")]

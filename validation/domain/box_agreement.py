@@ -1,0 +1,352 @@
+"""How far people agree on boxes: matched one to one, and Krippendorff's alpha over areas.
+
+A region is one person's set of boxes for one unit, in fractions of its image, so that regions of images of different
+sizes compare. Two regions differ by 1 - IoU of their areas, overlapping boxes counted once. Put into Krippendorff's
+general form (2011), alpha is 1 less the mean difference within units over the mean difference of any two regions.
+Matching follows the localization measure of Sherlock (paper 000 §4.2: IoU strictly over 0.5).
+"""
+
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+MATCH_OVER = 0.5
+EXACT_REGIONS = 3_000  # up to here every pair of regions is measured: nine million
+SAMPLED_PAIRS = 1_000_000
+_AT_ONCE = 500_000  # rectangles, or drawn units, in memory
+PAIR = 2
+_ROUNDING = 1e-12  # far below one pixel of any photograph
+
+
+class BoxError(ValueError):
+    """Boxes that have no area or leave their image."""
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """Boxes of one person: (k, 4) float64, left, top, right, bottom in fractions of the image; k may be 0."""
+
+    boxes: FloatArray
+
+
+@dataclass(frozen=True, slots=True)
+class BoxRating:
+    """One person's region for one unit (an observation, or an image)."""
+
+    unit: Hashable
+    rater: Hashable
+    region: Region
+
+
+@dataclass(frozen=True, slots=True)
+class Matched:
+    """Two people's boxes, matched one to one so that the sum of IoU is largest.
+
+    ``mean_iou`` is over all matched boxes, those that do not touch included: ``None`` if either has no box. ``over``
+    are matched with an IoU over 0.5; ``f1`` is twice that over all boxes, ``None`` if neither has one.
+    """
+
+    mean_iou: float | None
+    f1: float | None
+    over: int
+    matched: int
+
+
+@dataclass(frozen=True, slots=True)
+class BoxAgreement:
+    """Agreement on boxes over all units.
+
+    ``alpha`` is at most 1, and 0 where people agree no more than on different units. ``mean_iou`` and ``f1`` are
+    means over pairs of people in a unit, then over units; ``None`` where nothing is defined. ``low`` and ``high``
+    bound ``alpha``. ``estimated``: the difference expected by chance comes from a sample of pairs of regions.
+    """
+
+    alpha: float | None
+    low: float | None
+    high: float | None
+    mean_iou: float | None
+    f1: float | None
+    units: int
+    regions: int
+    raters: int
+    estimated: bool
+
+
+def region(boxes: Iterable[tuple[float, float, float, float]], *, width: float, height: float) -> Region:
+    """Return a region from ``(left, top, width, height)`` boxes in pixels of an image of ``width`` × ``height``.
+
+    Raises:
+        BoxError: a box without area, or one that leaves the image.
+    """
+    rows = np.array(list(boxes), dtype=np.float64).reshape(-1, 4)
+    corners = np.column_stack([rows[:, :2], rows[:, :2] + rows[:, 2:]])
+    inside = (corners >= 0).all() and (corners[:, 2:] <= [width, height]).all()  # not so for a NaN
+    if not inside or not (rows[:, 2:] > 0).all():
+        raise BoxError(f"a box has no area or leaves its image of {width} × {height}")
+    return Region(corners / [width, height, width, height])
+
+
+def iou_matrix(first: FloatArray, second: FloatArray) -> FloatArray:
+    """Return the IoU of each of (m, 4) with each of (k, 4) boxes, left, top, right, bottom: (m, k)."""
+    shared = _shared(first[:, None, :], second[None, :, :])
+    total = _areas(first)[:, None] + _areas(second)[None, :]
+    return shared / (total - shared)
+
+
+def match_boxes(first: Region, second: Region) -> Matched:
+    """Match two people's boxes one to one by the largest sum of IoU."""
+    from scipy.optimize import linear_sum_assignment  # noqa: PLC0415 - the web process never loads scipy
+
+    overlap = iou_matrix(first.boxes, second.boxes)
+    found = overlap[linear_sum_assignment(overlap, maximize=True)]
+    over, boxes = int((found - MATCH_OVER > _ROUNDING).sum()), sum(overlap.shape)
+    return Matched(
+        mean_iou=float(found.mean()) if found.size else None,
+        f1=2 * over / boxes if boxes else None,
+        over=over,
+        matched=int(found.size),
+    )
+
+
+def region_iou(first: Region, second: Region) -> float:
+    """Return the IoU of two areas; two empty regions are alike (1)."""
+    return float(1 - _Areas([first, second]).differences(np.array([0]), np.array([1]))[0])
+
+
+def iou_alpha(
+    ratings: Sequence[BoxRating], *, rng: np.random.Generator, exact_up_to: int = EXACT_REGIONS
+) -> float | None:
+    """Return Krippendorff's alpha with the difference 1 - IoU of areas.
+
+    Units with one region are left out. ``None`` where no unit has two, or all regions are one and the same. Above
+    ``exact_up_to`` regions ``rng`` draws a million pairs for the difference expected by chance.
+    """
+    return _alpha(_Measured(ratings, rng, exact_up_to))
+
+
+def box_agreement(
+    ratings: Sequence[BoxRating],
+    *,
+    rng: np.random.Generator,
+    replicates: int = 1000,
+    level: float = 0.95,
+    exact_up_to: int = EXACT_REGIONS,
+) -> BoxAgreement:
+    """Return alpha over areas and the matched measures, with a percentile bootstrap interval of alpha over units.
+
+    A draw takes units with replacement. Up to ``exact_up_to`` regions the difference expected by chance is computed
+    anew from each draw; above, where it is estimated from a sample of pairs, it stays as it is.
+
+    Args:
+        ratings: one per person and unit. rng: draws pairs and units. replicates: draws of units. level: 0 to 1.
+    """
+    measured = _Measured(ratings, rng, exact_up_to)
+    matches = [_unit_match([ratings[at].region for at in rows]) for rows in measured.units]
+    alpha = _alpha(measured)
+    low = high = None
+    if alpha is not None and len(measured.units) > 1:
+        low, high = _interval(measured, rng, replicates, level)
+    return BoxAgreement(
+        alpha=alpha,
+        low=low,
+        high=high,
+        mean_iou=_mean([iou for iou, _ in matches]),
+        f1=_mean([f1 for _, f1 in matches]),
+        units=len(measured.units),
+        regions=measured.sizes.sum().item(),
+        raters=len({ratings[at].rater for rows in measured.units for at in rows}),
+        estimated=measured.estimated,
+    )
+
+
+class _Areas:
+    """Regions as disjoint rectangles, so that areas in common are plain sums."""
+
+    def __init__(self, regions: Sequence[Region]) -> None:
+        parts = [_disjoint(region.boxes) if len(region.boxes) else np.zeros((1, 4)) for region in regions]
+        self.counts = np.array([len(part) for part in parts], dtype=np.int64)
+        self.starts = np.cumsum(self.counts) - self.counts
+        self.rectangles = np.concatenate([*parts, np.zeros((0, 4))])
+        owners = np.repeat(np.arange(len(parts)), self.counts)
+        self.areas = _summed(owners, _areas(self.rectangles), len(parts))
+
+    def rows(self, start: int, stop: int) -> FloatArray:
+        """Return 1 - IoU of the regions from ``start`` to ``stop`` with all: (stop - start, regions)."""
+        first, last = self.starts[start], self.starts[stop - 1] + self.counts[stop - 1]
+        shared = _shared(self.rectangles[first:last, None, :], self.rectangles[None, :, :])
+        shared = np.add.reduceat(shared, self.starts, axis=1)
+        shared = np.add.reduceat(shared, self.starts[start:stop] - first, axis=0)
+        return _apart(shared, self.areas[start:stop, None] + self.areas[None, :])
+
+    def differences(self, first: IntArray, second: IntArray) -> FloatArray:
+        """Return 1 - IoU of each pair of regions, by their places: (n,) of two (n,)."""
+        found = np.empty(first.size)
+        most = max(1, int(self.counts.max(initial=1))) ** 2
+        rows = max(1, _AT_ONCE // most)
+        for start in range(0, first.size, rows):
+            part = slice(start, start + rows)
+            found[part] = self._differences(first[part], second[part])
+        return found
+
+    def _differences(self, first: IntArray, second: IntArray) -> FloatArray:
+        here, there = self.counts[first], self.counts[second]
+        each = here * there
+        pair = np.repeat(np.arange(first.size), each)
+        step = np.arange(pair.size) - np.repeat(np.cumsum(each) - each, each)
+        left = self.rectangles[self.starts[first][pair] + step // there[pair]]
+        right = self.rectangles[self.starts[second][pair] + step % there[pair]]
+        shared = _summed(pair, _shared(left, right), first.size)
+        return _apart(shared, self.areas[first] + self.areas[second])
+
+
+class _Measured:
+    """What alpha is made of: per unit the differences within, and the mean difference of any two regions."""
+
+    def __init__(self, ratings: Sequence[BoxRating], rng: np.random.Generator, exact_up_to: int) -> None:
+        by_unit: dict[Hashable, list[int]] = {}
+        for at, rating in enumerate(ratings):
+            by_unit.setdefault(rating.unit, []).append(at)
+        self.units = [rows for rows in by_unit.values() if len(rows) >= PAIR]
+        self.sizes = np.array([len(rows) for rows in self.units], dtype=np.int64)
+        self.owner = np.repeat(np.arange(self.sizes.size), self.sizes)
+        areas = _Areas([ratings[at].region for rows in self.units for at in rows])
+        self.estimated = self.owner.size > exact_up_to
+        self.within = self._within(areas)
+        self.between: FloatArray | None = None  # (units, units) summed differences of ordered pairs
+        if self.estimated:
+            self.by_chance = self._sampled(areas, rng)
+        elif self.owner.size:
+            self.between = self._between(areas)
+            regions = self.owner.size
+            self.by_chance = float(self.between.sum() / (regions * (regions - 1)))
+        else:
+            self.by_chance = 0.0
+
+    def _within(self, areas: _Areas) -> FloatArray:
+        """Sum the differences of ordered pairs of a unit, each over the unit's regions less one: (units,)."""
+        starts = np.cumsum(self.sizes) - self.sizes
+        each = self.sizes**2
+        unit = np.repeat(np.arange(self.sizes.size), each)
+        step = np.arange(unit.size) - np.repeat(np.cumsum(each) - each, each)
+        first = starts[unit] + step // self.sizes[unit]
+        second = starts[unit] + step % self.sizes[unit]
+        upper = first < second
+        apart = areas.differences(first[upper], second[upper])
+        return 2 * _summed(unit[upper], apart, self.sizes.size) / (self.sizes - 1)
+
+    def _between(self, areas: _Areas) -> FloatArray:
+        starts = np.cumsum(self.sizes) - self.sizes
+        summed = np.zeros((self.sizes.size, self.sizes.size))
+        rows = max(1, _AT_ONCE // areas.rectangles.shape[0] // int(areas.counts.max()))
+        for start in range(0, self.owner.size, rows):
+            apart = areas.rows(start, min(start + rows, self.owner.size))
+            np.add.at(summed, self.owner[start : start + rows], np.add.reduceat(apart, starts, axis=1))
+        return summed
+
+    def _sampled(self, areas: _Areas, rng: np.random.Generator) -> float:
+        regions = self.owner.size
+        first = rng.integers(regions, size=SAMPLED_PAIRS)
+        second = (first + rng.integers(1, regions, size=SAMPLED_PAIRS)) % regions
+        return float(areas.differences(first, second).mean())
+
+
+def _alpha(measured: _Measured) -> float | None:
+    if not measured.by_chance > 0:
+        return None
+    return float(1 - measured.within.sum() / measured.sizes.sum() / measured.by_chance)
+
+
+def _interval(
+    measured: _Measured, rng: np.random.Generator, replicates: int, level: float
+) -> tuple[float | None, float | None]:
+    units = measured.sizes.size
+    rows = max(1, _AT_ONCE // units)
+    alphas = [
+        _drawn_alphas(
+            measured, rng.multinomial(units, np.full(units, 1 / units), size=min(rows, replicates - at))
+        )
+        for at in range(0, replicates, rows)
+    ]
+    values = np.concatenate([*alphas, np.zeros(0)])
+    if not values.size:
+        return None, None
+    tail = (1 - level) / 2
+    low, high = np.quantile(values, [tail, 1 - tail])
+    return float(low), float(high)
+
+
+def _drawn_alphas(measured: _Measured, draws: IntArray) -> FloatArray:
+    """Return alpha of each draw (b, units) in which it is defined."""
+    weights = draws.astype(np.float64)
+    regions = weights @ measured.sizes
+    by_chance = np.full(len(weights), measured.by_chance)
+    if measured.between is not None:
+        by_chance = ((weights @ measured.between) * weights).sum(axis=1) / (regions * (regions - 1))
+    defined = by_chance > 0
+    within = (weights @ measured.within)[defined]
+    return 1 - within / regions[defined] / by_chance[defined]
+
+
+def _unit_match(regions: Sequence[Region]) -> tuple[float | None, float | None]:
+    """Return mean IoU and F1 over the pairs of people of one unit."""
+    pairs = [match_boxes(a, b) for at, a in enumerate(regions) for b in regions[at + 1 :]]
+    return _mean([pair.mean_iou for pair in pairs]), _mean([pair.f1 for pair in pairs])
+
+
+def _mean(values: Iterable[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known) if known else None
+
+
+def _summed(groups: IntArray, values: FloatArray, size: int) -> FloatArray:
+    """Sum ``values`` (n,) by their ``groups`` (n,): (size,)."""
+    return np.bincount(groups, weights=values, minlength=size).astype(np.float64, copy=False)
+
+
+def _disjoint(boxes: FloatArray) -> FloatArray:
+    """Cut overlapping boxes into rectangles that share no area: (r, 4) of (k, 4)."""
+    parts: list[FloatArray] = []
+    for box in boxes:
+        left = [box]
+        for other in parts:
+            left = [piece for rest in left for piece in _minus(rest, other)]
+        parts.extend(left)
+    return np.array(parts, dtype=np.float64).reshape(-1, 4)
+
+
+def _minus(box: FloatArray, other: FloatArray) -> list[FloatArray]:
+    """Return up to four rectangles that make up ``box`` without ``other``."""
+    left, top, right, bottom = box
+    if other[0] >= right or other[2] <= left or other[1] >= bottom or other[3] <= top:
+        return [box]
+    above, below = max(top, other[1]), min(bottom, other[3])
+    pieces = [
+        (left, top, right, above),
+        (left, below, right, bottom),
+        (left, above, max(left, other[0]), below),
+        (min(right, other[2]), above, right, below),
+    ]
+    return [np.array(piece) for piece in pieces if piece[0] < piece[2] and piece[1] < piece[3]]
+
+
+def _apart(shared: FloatArray, total: FloatArray) -> FloatArray:
+    """Return 1 - IoU from areas in common and sums of areas; two regions without area are alike."""
+    union = total - shared
+    apart = np.where(union > 0, 1 - shared / np.where(union > 0, union, 1.0), 0.0)
+    return np.where(apart < _ROUNDING, 0.0, apart)  # one area, drawn as other boxes, is alike
+
+
+def _areas(boxes: FloatArray) -> FloatArray:
+    return (boxes[..., 2] - boxes[..., 0]) * (boxes[..., 3] - boxes[..., 1])
+
+
+def _shared(first: FloatArray, second: FloatArray) -> FloatArray:
+    """Areas in common of boxes (…, 4) that broadcast: (…)."""
+    width = np.minimum(first[..., 2], second[..., 2]) - np.maximum(first[..., 0], second[..., 0])
+    height = np.minimum(first[..., 3], second[..., 3]) - np.maximum(first[..., 1], second[..., 1])
+    return np.maximum(width, 0) * np.maximum(height, 0)

@@ -1,0 +1,215 @@
+"""Which accepted pairs go to judges: all, a random sample, those of some workers, or a stratified sample.
+
+The seed is part of the selection, so that the same pairs and the same selection always give the same sample, in
+whatever order the pairs are read. Sherlock validated 17K of its 363K pairs (paper 001 A.3).
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+from urllib.parse import urlsplit
+
+import numpy as np
+
+MOST_SEED = 2**31 - 1
+NOWHERE = "no source"
+NO_SPLIT = "no split"
+
+
+class SelectionError(ValueError):
+    """A selection that cannot be made; ``field`` names what to change."""
+
+    def __init__(self, field: str, message: str) -> None:
+        self.field = field
+        super().__init__(f"{field}: {message}")
+
+
+class How(StrEnum):
+    """How pairs are chosen."""
+
+    ALL = "all"
+    SAMPLE = "sample"
+    WORKERS = "workers"
+    STRATIFIED = "stratified"
+
+
+class Stratum(StrEnum):
+    """What a stratified sample is divided by."""
+
+    WORKER = "worker"
+    SPLIT = "split"
+    CONFIDENCE = "confidence"
+    SOURCE = "source"
+
+
+WORDS = {
+    Stratum.WORKER: "author",
+    Stratum.SPLIT: "split",
+    Stratum.CONFIDENCE: "confidence",
+    Stratum.SOURCE: "source",
+}
+
+
+class Allotment(StrEnum):
+    """How many come from each stratum: ``n`` in all, as the strata are large; or ``n`` from each."""
+
+    PROPORTIONAL = "proportional"
+    EQUAL = "equal"
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A pair that may be chosen. ``worker`` is its author's row key, ``confidence`` 1 to 3."""
+
+    id: str
+    worker: int
+    split: str = ""
+    confidence: int = 1
+    source: str = ""
+
+    def stratum(self, by: Stratum) -> str:
+        """Return the name of the stratum that the pair is in."""
+        if by is Stratum.WORKER:
+            return f"W-{self.worker}"
+        if by is Stratum.SPLIT:
+            return self.split or NO_SPLIT
+        return str(self.confidence) if by is Stratum.CONFIDENCE else self.source or NOWHERE
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """A choice of pairs as plain data.
+
+    ``n`` is how many a sample has: in all, or from each stratum (``allotment``); ``None`` takes all there are.
+    ``workers`` are row keys of authors. ``again`` also takes pairs that were sent to judges before.
+    """
+
+    how: How = How.ALL
+    n: int | None = None
+    seed: int = 0
+    workers: tuple[int, ...] = ()
+    strata: Stratum | None = None
+    allotment: Allotment = Allotment.PROPORTIONAL
+    again: bool = False
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.seed <= MOST_SEED:
+            raise SelectionError("seed", f"use 0 to {MOST_SEED}")
+        if self.n is not None and self.n < 1:
+            raise SelectionError("n", "take at least one pair")
+        if self.how in {How.SAMPLE, How.STRATIFIED} and self.n is None:
+            raise SelectionError("n", "say how many")
+        if self.how is How.WORKERS and not self.workers:
+            raise SelectionError("workers", "name at least one worker")
+        if self.how is How.STRATIFIED and self.strata is None:
+            raise SelectionError("strata", f"divide by one of {', '.join(Stratum)}")
+
+    def as_row(self) -> dict[str, Any]:
+        """Return the selection as JSON keeps it."""
+        return {
+            "how": self.how.value,
+            "n": self.n,
+            "seed": self.seed,
+            "workers": list(self.workers),
+            "strata": self.strata.value if self.strata else None,
+            "allotment": self.allotment.value,
+            "again": self.again,
+        }
+
+    @classmethod
+    def from_row(cls, row: Mapping[str, Any]) -> "Selection":
+        """Return the selection that ``as_row`` wrote; what is missing has its default."""
+        return cls(
+            how=How(row.get("how", How.ALL)),
+            n=row.get("n"),
+            seed=row.get("seed", 0),
+            workers=tuple(row.get("workers", ())),
+            strata=Stratum(row["strata"]) if row.get("strata") else None,
+            allotment=Allotment(row.get("allotment", Allotment.PROPORTIONAL)),
+            again=row.get("again", False),
+        )
+
+    @property
+    def words(self) -> str:
+        """The selection in words, with its seed where chance had a part."""
+        if self.how is How.ALL:
+            return "all pairs"
+        if self.how is How.WORKERS:
+            named = ", ".join(f"W-{pk}" for pk in self.workers[:5])
+            more = len(self.workers) - 5
+            return f"all pairs of {named}{f' and {more} more' if more > 0 else ''}"
+        if self.how is How.SAMPLE:
+            return f"random sample of {self.n}, seed {self.seed}"
+        assert self.strata is not None
+        by = WORDS[self.strata]
+        if self.allotment is Allotment.EQUAL:
+            return f"{self.n} from each {by}, seed {self.seed}"
+        return f"stratified sample of {self.n} by {by}, seed {self.seed}"
+
+
+def choose(items: Sequence[Candidate], selection: Selection) -> list[Candidate]:
+    """Return the chosen pairs in the order of ``items``; fewer than asked for where there are fewer.
+
+    Args:
+        items: what may be chosen, each id once.
+    """
+    if selection.how is How.ALL:
+        return list(items)
+    if selection.how is How.WORKERS:
+        wanted = set(selection.workers)
+        return [item for item in items if item.worker in wanted]
+    assert selection.n is not None
+    rng = np.random.default_rng(selection.seed)
+    if selection.how is How.SAMPLE:
+        ids = _draw([item.id for item in items], selection.n, rng)
+    else:
+        assert selection.strata is not None
+        ids = _stratified(grouped(items, selection.strata), selection.n, selection.allotment, rng)
+    return [item for item in items if item.id in ids]
+
+
+def grouped(items: Iterable[Candidate], by: Stratum) -> dict[str, list[str]]:
+    """Return the ids of each stratum by its name, in the order of the names."""
+    groups: dict[str, list[str]] = {}
+    for item in items:
+        groups.setdefault(item.stratum(by), []).append(item.id)
+    return dict(sorted(groups.items()))
+
+
+def shares(sizes: Sequence[int], n: int) -> list[int]:
+    """Divide ``n`` in proportion to ``sizes`` by largest remainders (Hamilton); never more than a size.
+
+    Of equal remainders the earlier one is served. The sum is ``min(n, sum(sizes))``.
+    """
+    whole = sum(sizes)
+    n = min(n, whole)
+    if not whole:
+        return [0 for _ in sizes]
+    found = [size * n // whole for size in sizes]
+    by_remainder = sorted(range(len(sizes)), key=lambda at: -(sizes[at] * n % whole))
+    for at in by_remainder[: n - sum(found)]:
+        found[at] += 1
+    return found
+
+
+def source_of(url: str) -> str:
+    """Return the host from which a photo came, without ``www.``; empty for photos without an address."""
+    return (urlsplit(url).hostname or "").removeprefix("www.")
+
+
+def _draw(ids: Iterable[str], n: int, rng: np.random.Generator) -> set[str]:
+    """Return ``n`` ids drawn without replacement. A larger ``n`` of the same seed keeps the smaller one's ids."""
+    pool = sorted(ids)
+    return {pool[at] for at in rng.permutation(len(pool))[:n]}
+
+
+def _stratified(
+    groups: Mapping[str, Sequence[str]], n: int, allotment: Allotment, rng: np.random.Generator
+) -> set[str]:
+    sizes = [len(ids) for ids in groups.values()]
+    counts = [n] * len(sizes) if allotment is Allotment.EQUAL else shares(sizes, n)
+    found: set[str] = set()
+    for ids, count in zip(groups.values(), counts, strict=True):
+        found |= _draw(ids, count, rng)
+    return found
