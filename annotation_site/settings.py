@@ -298,6 +298,12 @@ CELERY_BEAT_SCHEDULE = {
     "forget-sent-notifications": {"task": "marketplace.forget_notifications", "schedule": 3600.0},
     "forget-notifications": {"task": "hits.forget_notifications", "schedule": 3600.0},
     "evaluate-rules": {"task": "validation.evaluate_rules", "schedule": 300.0, "options": {"expires": 299}},
+    "refresh-reports": {
+        "task": "validation.refresh_reports",
+        "schedule": 3600.0,
+        "options": {"expires": 3599},
+    },
+    "ask-one-more": {"task": "validation.ask_one_more", "schedule": 120.0, "options": {"expires": 119}},
     "note-applicants": {"task": "validation.note_applicants", "schedule": 20.0, "options": {"expires": 19}},
 }
 

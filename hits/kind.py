@@ -116,6 +116,13 @@ class HitKind(ABC):
     ) -> dict[str, Any]:
         """Return the unit as the page's script needs it, images resolved; ``seed`` fixes any shuffle."""
 
+    def region(self, unit: Mapping[str, Any]) -> list[UnitBox]:
+        """Return the boxes that the page shows drawn into the unit's first image, by ``hits.domain.regions``.
+
+        Kinds whose page draws its boxes itself, or shows none, return an empty list.
+        """
+        return []
+
     def shown(self, unit: Mapping[str, Any], seed: str) -> dict[str, Any]:
         """Return what the page of this ``seed`` showed differently from other workers', such as an order.
 

@@ -22,6 +22,7 @@ from hits.views import (
 )
 from hits.views.hit_page import hit_page
 from hits.views.notifications import notification
+from hits.views.region import hit_region
 from hits.views.results import batch_results, results_file, results_upload
 from hits.views.template_frame import hit_document
 from hits.views.templates import project_templates, template_detail, template_document
@@ -29,6 +30,7 @@ from hits.views.templates import project_templates, template_detail, template_do
 urlpatterns = [
     path("hit/<uuid:public_id>/", hit_page, name="hit-page"),
     path("hit/<uuid:public_id>/document", hit_document, name="hit-document"),
+    path("hit/<uuid:public_id>/region", hit_region, name="hit-region"),
     # The bearer token is these endpoints' own sign-in, so the session's is not asked for.
     path("hit/api/open", login_not_required(api.OpenView.as_view()), name="hit-api-open"),
     path("hit/api/draft", login_not_required(api.DraftView.as_view()), name="hit-api-draft"),

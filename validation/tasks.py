@@ -6,7 +6,7 @@ from django.contrib.auth import get_user_model
 from hits.mturk.boto import marketplace
 from hits.services import jobs
 from validation.models import QualificationRound
-from validation.services import answering, applicants, rules
+from validation.services import answering, applicants, ask_more, decisions, rater_rows, report, rules
 
 
 @shared_task(name="validation.note_applicants")
@@ -36,3 +36,47 @@ def answer_applicants(job_id: int) -> None:
 def evaluate_rules() -> None:
     """Let the standing rules look; they only propose."""
     rules.evaluate_all()
+
+
+@shared_task(name="validation.compute_report")
+def compute_report(job_id: int) -> None:
+    """Compute a judging report."""
+    with jobs.claimed(job_id) as progress:
+        if progress is not None:
+            job = progress.job
+            assert job.project is not None
+            made = report.compute(
+                project=job.project, kind=job.args["kind"], by=job.created_by, progress=progress
+            )
+            jobs.set_result(job=job, judgments=made.judgments, sentence=made.figures["sentence"])
+
+
+@shared_task(name="validation.make_rater_rows")
+def make_rater_rows(job_id: int) -> None:
+    """Write the files of per-rater rows."""
+    with jobs.claimed(job_id) as progress:
+        if progress is not None:
+            job = progress.job
+            assert job.project is not None
+            made = rater_rows.make_rows(project=job.project, kind=job.args["kind"], progress=progress)
+            jobs.set_result(job=job, rows=made.rows, judgments=made.judgments)
+
+
+@shared_task(name="validation.refresh_reports")
+def refresh_reports() -> None:
+    """Queue a report wherever judgments came in since the last one."""
+    report.refresh_reports()
+
+
+@shared_task(name="validation.decide_items")
+def decide_items(job_id: int) -> None:
+    """Decide judged items by rules, or count what each method would decide."""
+    with jobs.claimed(job_id) as progress:
+        if progress is not None:
+            decisions.run_job(progress=progress, by=progress.job.created_by)
+
+
+@shared_task(name="validation.ask_one_more")
+def ask_one_more() -> None:
+    """Ask one more judge about undecided items, wherever a round wishes it and nobody has to type a sum."""
+    ask_more.ask_everywhere(marketplace=marketplace())

@@ -2,10 +2,27 @@
 
 from django.urls import path
 
-from validation.views import grading, judging, proposals, rounds, training, workers
+from validation.api.report import JudgingReportView
+from validation.views import (
+    decisions,
+    gold,
+    grading,
+    judging,
+    localization,
+    planner,
+    proposals,
+    report,
+    review_round,
+    rounds,
+    training,
+    workers,
+)
 
 urlpatterns = [
     path("projects/<slug:slug>/judging/", judging.judging, name="judging"),
+    path("projects/<slug:slug>/judging/review/", review_round.review_new, name="review-new"),
+    path("projects/<slug:slug>/judging/ratings/<int:batch_id>/", judging.ratings, name="judging-ratings"),
+    path("projects/<slug:slug>/judging/localization/", localization.localization, name="localization"),
     path("projects/<slug:slug>/applicants/", rounds.applicants, name="applicants"),
     path("projects/<slug:slug>/applicants/qualify", rounds.qualification_new, name="qualification-new"),
     path("projects/<slug:slug>/applicants/train", rounds.training_new, name="training-new"),
@@ -29,6 +46,11 @@ urlpatterns = [
     path(
         "projects/<slug:slug>/training/<int:assignment_id>", training.training_answer, name="training-answer"
     ),
+    path("projects/<slug:slug>/gold/", gold.gold, name="gold"),
+    path("projects/<slug:slug>/gold/choose", gold.gold_choose, name="gold-choose"),
+    path("projects/<slug:slug>/gold/new", gold.gold_new, name="gold-new"),
+    path("projects/<slug:slug>/gold/<int:gold_id>/", gold.gold_edit, name="gold-edit"),
+    path("projects/<slug:slug>/gold/<int:gold_id>/switch", gold.gold_switch, name="gold-switch"),
     path("projects/<slug:slug>/rules/", proposals.rule_list, name="standing-rules"),
     path("projects/<slug:slug>/rules/new", proposals.rule_edit, name="rule-new"),
     path("projects/<slug:slug>/rules/look", proposals.rules_look, name="rules-look"),
@@ -37,4 +59,30 @@ urlpatterns = [
     path(
         "projects/<slug:slug>/proposals/<int:proposal_id>", proposals.proposal_decide, name="proposal-decide"
     ),
+    path("projects/<slug:slug>/judging/report/", report.judging_report, name="judging-report"),
+    path("projects/<slug:slug>/judging/report/compute", report.report_compute, name="judging-report-compute"),
+    path("projects/<slug:slug>/judging/report/rows", report.rows_make, name="judging-rows"),
+    path(
+        "projects/<slug:slug>/judging/report/rows/<slug:kind>/<str:name>",
+        report.rows_file,
+        name="judging-rows-file",
+    ),
+    path(
+        "projects/<slug:slug>/judging/report/items/<slug:kind>/<str:key>/",
+        report.judging_item,
+        name="judging-item",
+    ),
+    path(
+        "api/projects/<slug:slug>/judging/<slug:kind>/report/",
+        JudgingReportView.as_view(),
+        name="api-judging-report",
+    ),
+    path("projects/<slug:slug>/judging/decisions/", decisions.decisions, name="decisions"),
+    path(
+        "projects/<slug:slug>/judging/decisions/<int:run_id>.csv",
+        decisions.decision_file,
+        name="decision-file",
+    ),
+    path("projects/<slug:slug>/judging/ask/<int:round_id>/", decisions.ask_more, name="ask-more"),
+    path("projects/<slug:slug>/judging/planner/", planner.planner, name="planner"),
 ]

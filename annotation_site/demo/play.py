@@ -84,15 +84,23 @@ def whole_loop(cast: Cast, out: Path, say: Say) -> dict[str, Any]:
     for name in judges:
         _work(cast, name, review, answers.reviewer(name))
     steps.approve_all(cast, review)
+    say("Two of them match inferences to regions …")
+    matching, job = steps.launch_localization(cast)
+    wait_for(job)
+    for name in judges[:2]:
+        _work(cast, name, matching, answers.matcher(name, names))
+    steps.approve_all(cast, matching)
     say(f"Choosing comparison sets (at least {MIN_CANDIDATES} candidates instead of the paper's 20) …")
     comparison, job = steps.launch_comparison(cast, MIN_CANDIDATES, wait_for)
     wait_for(job)
     for name in judges[:2]:
         _work(cast, name, comparison, answers.judge(name))
     steps.approve_all(cast, comparison)
+    say("Computing what the judgments come to …")
+    steps.compute_reports(cast, wait_for)
     say("Sealing and exporting a version …")
     version, files = steps.seal_and_export(cast, out, wait_for)
-    return steps.summary(cast, [batch, review, comparison], version, files, MIN_CANDIDATES)
+    return steps.summary(cast, [batch, review, matching, comparison], version, files, MIN_CANDIDATES)
 
 
 def wait_for(job: Job) -> Job:

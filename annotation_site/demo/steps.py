@@ -29,7 +29,10 @@ from hits.services.batches import approve_waiting
 from hits.services.collect import sync_batch
 from hits.services.launch import PlannedUnit, Terms, estimate, launch_batch
 from validation.domain.outcome import PassRule
+from validation.selectors.report import KINDS
 from validation.services.judging import launch_review as launch_review_round
+from validation.services.localization import launch_localization as launch_localization_round
+from validation.services.report import request_report
 from validation.services.rounds import (
     Admission,
     Question,
@@ -39,6 +42,7 @@ from validation.services.rounds import (
 )
 
 REVIEWED_PAIRS = 12
+MATCHED_PHOTOS = 2
 EXAM = Question(
     "Which of these is an inference, and no caption?",
     ("The reader means to be back soon.", "A book lies on the bed.", "The lamp is switched on."),
@@ -111,6 +115,20 @@ def launch_review(cast: Cast) -> tuple[Batch, Job]:
     sample = pairs[::step][:REVIEWED_PAIRS]
     name = f"{cast.project.name}: review of {len(sample)} pairs"
     return launch_review_round(project=cast.project, observations=sample, by=cast.researcher, name=name)
+
+
+def launch_localization(cast: Cast) -> tuple[Batch, Job]:
+    """Launch the matching of inferences to regions over two photographs."""
+    name = f"{cast.project.name}: matching"
+    return launch_localization_round(
+        project=cast.project, n=MATCHED_PHOTOS, seed=1, by=cast.researcher, name=name
+    )
+
+
+def compute_reports(cast: Cast, wait_for: WaitFor) -> None:
+    """Compute the report of each kind of judging."""
+    for kind in KINDS:
+        wait_for(request_report(project=cast.project, kind=kind, by=cast.researcher))
 
 
 def launch_comparison(cast: Cast, min_candidates: int, wait_for: WaitFor) -> tuple[Batch, Job]:

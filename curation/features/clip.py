@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 from PIL import Image as Pillow
 
 from curation.features.encoder import EncoderUnavailable, unit_float32
-from curation.features.regions import RegionMode, draw_region, widescreen_squares
+from curation.features.regions import widescreen_squares
 from curation.records import Region
+from hits.domain.regions import RegionMode, draw_region
 
 BATCH = 16
 

@@ -3,6 +3,7 @@
 from curation.services.comparison import (
     BuiltRound,
     BuiltSet,
+    JudgesPage,
     RoundOptions,
     launch_comparison_batch,
     request_comparison_round,
@@ -25,6 +26,7 @@ __all__ = [
     "BuiltSet",
     "DedupOptions",
     "FeatureFile",
+    "JudgesPage",
     "RoundOptions",
     "create_version",
     "export_folder",

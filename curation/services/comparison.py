@@ -16,9 +16,11 @@ from hits.selectors import observations as collected
 from hits.services import audit, jobs
 from hits.services.errors import Conflict, Refused
 from hits.services.launch import Terms
-from validation.services.judging import CandidateToRate, SetToJudge, launch_comparison
+from validation.domain.controls import Rates
+from validation.services.judging import CandidateToRate, RoundPlan, SetToJudge, launch_comparison
 
 DIVERSITIES = ("mean", "max")
+PER_PAGE = (5, 10)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +56,22 @@ class RoundOptions:
         for name in ("weight", "promise_weight"):
             if not math.isfinite(getattr(self, name)) or getattr(self, name) < 0:
                 raise Refused(f"{name}: {getattr(self, name):g} is no weight; use 0 or more")
+
+
+@dataclass(frozen=True, slots=True)
+class JudgesPage:
+    """What judges see beside the region, and how many candidates at a time.
+
+    ``reference`` is the inference that was written for the region. The paper's text speaks of neither.
+    """
+
+    clue: bool = False
+    reference: bool = False
+    per_page: int = 10
+
+    def __post_init__(self) -> None:
+        if self.per_page not in PER_PAGE:
+            raise Refused(f"per_page: {self.per_page} is not offered; use {' or '.join(map(str, PER_PAGE))}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,18 +168,20 @@ def launch_comparison_batch(
     limit: int | None = None,
     name: str = "",
     terms: Terms | None = None,
-    show_clue: bool = False,
+    page: JudgesPage = JudgesPage(),
+    rates: Rates | None = None,
     once: str = "",
 ) -> tuple[Batch, Job]:
     """Launch a round's most promising sets for rating, once.
 
     Args:
         limit: at most so many sets, best first; all when absent.
-        show_clue: whether judges see the clue beside the region; the paper's did not.
+        page: what judges see.
+        rates: how many controls are mixed in; none when absent.
         once: names the wish to launch; a repeated one gets the first one's batch.
 
     Raises:
-        Refused: the round has no sets, or a set lost one of its pairs.
+        Refused: the round has no sets, a set lost one of its pairs, or there is nothing to make controls of.
         Conflict: the round was launched already.
     """
     if limit is not None and limit < 1:
@@ -170,7 +190,7 @@ def launch_comparison_batch(
     if not sets:
         raise Refused("sets: this round has none; build one with a lower floor or from more pairs")
     texts = _texts(round.project, sets)
-    planned = [_to_judge(item, texts, show_clue=show_clue) for item in sets]
+    planned = [_to_judge(item, texts, page) for item in sets]
     with transaction.atomic():
         batch, job = launch_comparison(
             project=round.project,
@@ -178,7 +198,13 @@ def launch_comparison_batch(
             by=by,
             name=name or f"Ratings of {len(planned)} sets, round {round.pk}",
             terms=terms,
-            provenance={"comparison_round": round.pk, "options": round.options, "encoder": round.encoder},
+            provenance={
+                "comparison_round": round.pk,
+                "options": round.options,
+                "encoder": round.encoder,
+                "judges_see": asdict(page),
+            },
+            plan=RoundPlan(rates=rates or Rates()),
             once=once,
         )
         unlaunched = Q(batch__isnull=True) | Q(batch=batch)
@@ -193,7 +219,7 @@ def _texts(project: Project, sets: Sequence[ComparisonSet]) -> dict[str, Observa
     return {row.instance_id: row for row in collected.accepted(project) if row.instance_id in wanted}
 
 
-def _to_judge(item: ComparisonSet, texts: dict[str, Observation], *, show_clue: bool) -> SetToJudge:
+def _to_judge(item: ComparisonSet, texts: dict[str, Observation], page: JudgesPage) -> SetToJudge:
     lost = [key for key in item.chosen if key not in texts]
     if lost:
         raise Refused(
@@ -207,5 +233,7 @@ def _to_judge(item: ComparisonSet, texts: dict[str, Observation], *, show_clue: 
         image_id=gold.image_id,
         boxes=gold.boxes,
         candidates=[CandidateToRate(key, texts[key].inference) for key in item.chosen],
-        clue=gold.clue if show_clue else None,
+        clue=gold.clue if page.clue else None,
+        reference=gold.inference if page.reference else None,
+        per_page=page.per_page,
     )

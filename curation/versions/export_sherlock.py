@@ -16,6 +16,7 @@ from typing import Any
 
 from curation.models import DatasetVersion, Part, VersionImage, VersionRow
 from curation.versions import leaderboard
+from curation.versions.region_pictures import picture_name, region_pictures
 from curation.versions.seal import Header, SealedImage, SealedRow, annotators_sha256, seal_lines
 from hits.domain.hashing import canonical_json
 
@@ -26,6 +27,7 @@ ANNOTATORS = "annotators.jsonl"
 STATISTICS = "statistics.json"
 REHEARSAL = "REHEARSAL.txt"
 _CHUNK = 1000
+_LEFT_OUT = "regions_left_out"
 
 
 class ExportRefused(ValueError):
@@ -55,31 +57,35 @@ def file_name(split: str) -> str:
     return f"sherlock_{split}.json" if split else "sherlock.json"
 
 
-def export_version(version: DatasetVersion, folder: Path, *, real: bool = False) -> Written:
+def export_version(
+    version: DatasetVersion, folder: Path, *, real: bool = False, regions: bool = False
+) -> Written:
     """Write the version into ``folder``, which must be absent, empty, or hold this same export.
 
     Args:
         version: a sealed one.
         real: whether the files are to be released as data; a rehearsal never is.
+        regions: whether to write the photo of each comparison set too, its region highlighted as judges saw it.
 
     Raises:
         ExportRefused: not sealed, a rehearsal asked for as real, or a folder with other things in it.
     """
     if not version.is_sealed:
         raise ExportRefused(f"version {version.name} is a draft: seal it first")
-    if _holds(folder, version) and not (real and version.rehearsal):
+    if _holds(folder, version, regions=regions) and not (real and version.rehearsal):
         return _written(folder)
     check_target(folder, rehearsal=version.rehearsal, real=real)
     folder.parent.mkdir(parents=True, exist_ok=True)
     partial = folder.parent / f".{folder.name}.{uuid.uuid4().hex[:8]}.partial"
     partial.mkdir()
     try:
-        files = [_write(partial, name, chunks) for name, chunks in _files(version)]
-        _write(partial, MANIFEST, [_pretty(_manifest(version, files))])
+        files = [_write(partial, name, chunks) for name, chunks in _files(version, regions=regions)]
+        manifest = _manifest(version, files) | (_left_out(version, files) if regions else {})
+        _write(partial, MANIFEST, [_pretty(manifest)])
         partial.rename(folder)
     except OSError:
         shutil.rmtree(partial, ignore_errors=True)
-        if _holds(folder, version):
+        if _holds(folder, version, regions=regions):
             return _written(folder)  # somebody else wrote the same export a moment ago
         raise
     except BaseException:
@@ -105,12 +111,14 @@ def check_target(folder: Path, *, rehearsal: bool, real: bool = False) -> None:
         raise ExportRefused(f"{folder}: nothing can be written in {place}; name another folder")
 
 
-def _holds(folder: Path, version: DatasetVersion) -> bool:
+def _holds(folder: Path, version: DatasetVersion, *, regions: bool) -> bool:
     try:
         manifest = json.loads((folder / MANIFEST).read_text("utf-8"))
     except (OSError, ValueError):
         return False
     same = isinstance(manifest, dict) and manifest.get("seal") == version.manifest_sha256
+    if same and regions != (_LEFT_OUT in manifest):
+        return False
     return same and all(_digest(folder / f["name"]) == f["sha256"] for f in manifest["files"])
 
 
@@ -142,7 +150,15 @@ def _manifest(version: DatasetVersion, files: list[WrittenFile]) -> dict[str, An
     }
 
 
-def _files(version: DatasetVersion) -> Iterator[tuple[str, Iterable[bytes]]]:
+def _left_out(version: DatasetVersion, files: list[WrittenFile]) -> dict[str, Any]:
+    """Say which regions have no picture, since their photo was taken down."""
+    written = {file.name for file in files}
+    compared = VersionRow.objects.filter(version=version, part=Part.COMPARISON)
+    ids = compared.order_by("instance_id").values_list("instance_id", flat=True)
+    return {_LEFT_OUT: [key for key in ids if picture_name(key) not in written]}
+
+
+def _files(version: DatasetVersion, *, regions: bool) -> Iterator[tuple[str, Iterable[bytes]]]:
     pairs = VersionRow.objects.filter(version=version, part=Part.OBSERVATION)
     splits = list(pairs.order_by("split").values_list("split", flat=True).distinct())
     for split in splits:
@@ -154,6 +170,8 @@ def _files(version: DatasetVersion) -> Iterator[tuple[str, Iterable[bytes]]]:
         yield "comparison/answer_key.json", [_pretty(leaderboard.answer_key(rows))]
         ids = sorted(instance["test_id"] for instance in leaderboard.instances(rows))
         yield "comparison/instance_ids.json", [_pretty(ids)]
+        if regions:
+            yield from ((name, [picture]) for name, picture in region_pictures(version, rows))
     yield ANNOTATORS, _annotators(version)
     yield STATISTICS, [_pretty(version.statistics)]
     yield SEAL, sealed_text(version)

@@ -12,7 +12,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from curation import selectors, services
 from curation.models import ComparisonRound, ComparisonSet
 from curation.selectors import COMPARISON_ROUND, DEDUPLICATE
-from curation.views.forms import DedupForm, RoundForm
+from curation.views.forms import ComparisonForm, DedupForm, RoundForm
 from hits.domain.facts import ImageFacts
 from hits.domain.states import OPEN_JOB_STATES
 from hits.forms import launch_key
@@ -22,9 +22,9 @@ from hits.selectors.images import facts
 from hits.services import launch
 from hits.services.errors import Refused
 from hits.views.access import project_page
+from hits.views.balance import forget_balance
 from hits.views.costs import refusal_context, with_funds
 from validation.selectors.judging import COMPARISON
-from validation.views.judging import JudgingForm
 
 GROUPS_SHOWN = 40
 SETS_PER_PAGE = 10
@@ -144,7 +144,7 @@ def comparison_round(request: HttpRequest, project: Project, round_id: int) -> H
         return redirect("comparison-round", project.slug, found.pk)
     sets = found.sets.select_related("observation__image").order_by("rank")
     total = sets.count()
-    form = JudgingForm(COMPARISON, total, request.POST or None)
+    form = ComparisonForm(COMPARISON, total, request.POST or None)
     confirm: dict[str, Any] = {}
     status = 200
     if request.method == "POST":
@@ -189,7 +189,7 @@ def _set_views(project: Project, sets: list[ComparisonSet]) -> list[SetView]:
 
 
 def _launch(
-    request: HttpRequest, project: Project, found: ComparisonRound, form: JudgingForm
+    request: HttpRequest, project: Project, found: ComparisonRound, form: ComparisonForm
 ) -> HttpResponse | Refused:
     """Launch and go to the page, or return why not."""
     try:
@@ -199,9 +199,12 @@ def _launch(
             limit=form.cleaned_data["units"],
             name=form.cleaned_data["name"],
             terms=with_funds(form.terms),
+            page=form.page,
+            rates=form.rates,
             once=launch_key(request.POST),
         )
     except Refused as error:
         return error
+    forget_balance()
     messages.success(request, f"{batch.name} is launched; its tasks are being published.")
     return redirect("comparison-round", project.slug, found.pk)

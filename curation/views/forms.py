@@ -4,10 +4,13 @@ from typing import Any
 
 from django import forms
 
-from curation.services import RoundOptions
-from curation.services.comparison import DIVERSITIES
+from curation.services import JudgesPage, RoundOptions
+from curation.services.comparison import DIVERSITIES, PER_PAGE
 from curation.services.dedup import LINKAGES
 from hits.forms import PageForm
+from hits.models import Project
+from validation.domain.controls import MOST_PERCENT, Rates
+from validation.views.judging_forms import JudgingForm
 
 PERCENT = 100
 
@@ -71,6 +74,61 @@ class RoundForm(PageForm):
     def options(self) -> RoundOptions:
         """The options; the form has to be valid."""
         return RoundOptions(**self.cleaned_data)
+
+
+def _percent(label: str, help_text: str) -> forms.IntegerField:
+    return forms.IntegerField(
+        min_value=0, max_value=MOST_PERCENT, required=False, initial=0, label=label, help_text=help_text
+    )
+
+
+class ComparisonForm(JudgingForm):
+    """What the rating of comparison sets is called and pays, and what its judges see."""
+
+    show_clue = forms.BooleanField(
+        required=False, label="Show the clue", help_text="What the author saw there, in words."
+    )
+    show_reference = forms.BooleanField(
+        required=False,
+        label="Show the reference inference",
+        help_text="What the author made of it. It is not rated itself, and may lead the eye.",
+    )
+    per_page = forms.ChoiceField(
+        required=False,
+        choices=[(number, str(number)) for number in reversed(PER_PAGE)],
+        label="Statements per page",
+        help_text="Five leave more of a phone to the photo.",
+    )
+    gold = _percent("Gold units, %", "Sets whose answer the project agreed on.")
+    attention = _percent("Attention checks, %", "A set with candidates of quite another photo.")
+    repeat = _percent("Repeated units, %", "The same set a second time.")
+
+    @property
+    def rates(self) -> Rates:
+        """How many controls are mixed in; the form has to be valid."""
+        return Rates(*(self.cleaned_data[name] or 0 for name in ("gold", "attention", "repeat")))
+
+    @property
+    def shows_controls(self) -> bool:
+        """Whether the controls stand open: something is set or to be mended there."""
+        names = ("gold", "attention", "repeat")
+        return any(self[name].errors or str(self[name].value() or "0") != "0" for name in names)
+
+    @property
+    def controls(self) -> int:
+        """How many tasks come on top of the sets; the form has to be valid."""
+        return self.rates.on_top(self.cleaned_data["units"])
+
+    def estimate(self, project: Project) -> dict[str, Any]:
+        """Return what the confirming step shows, controls included; the form has to be valid."""
+        return self.costs(project, self.cleaned_data["units"] + self.controls)
+
+    @property
+    def page(self) -> JudgesPage:
+        """What judges see; the form has to be valid."""
+        given = self.cleaned_data
+        per_page = int(given["per_page"] or PER_PAGE[-1])
+        return JudgesPage(clue=given["show_clue"], reference=given["show_reference"], per_page=per_page)
 
 
 class VersionForm(PageForm):

@@ -52,14 +52,28 @@ def _is_field(row: Any) -> bool:
 
 
 def _item_row(unit: Mapping[str, Any], item: Mapping[str, Any]) -> Row:
-    known = {c["id"]: c.get("inference", "") for c in unit.get("candidates", []) if isinstance(c, Mapping)}
-    about = known.get(item.get("candidate")) or words(item.get("candidate") or item.get("id"))
-    rest = [words(value) for key, value in item.items() if key not in {"candidate", "id"}]
+    known = {row["id"]: row.get("inference") or row.get("text") or "" for row in _listed(unit, "candidates")}
+    known |= {row["id"]: row.get("text") or "" for row in _listed(unit, "inferences")}
+    regions = {row["id"]: f"Region {place}" for place, row in enumerate(_listed(unit, "regions"), 1)}
+    subject = next((name for name in ("candidate", "inference") if str(item.get(name)) in known), "candidate")
+    about = known.get(str(item.get(subject))) or words(item.get("candidate") or item.get("id"))
+    rest = [
+        regions.get(str(value)) or words(value) for key, value in item.items() if key not in {subject, "id"}
+    ]
     return Row(about, " · ".join(rest))
 
 
+def _listed(unit: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
+    return [row for row in unit.get(name) or [] if isinstance(row, Mapping) and "id" in row]
+
+
 def unit_boxes(unit: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the boxes that a unit shows as one group for the photo, or nothing."""
+    """Return the boxes that a unit shows for the photo: one group, or one for each of its regions, or nothing."""
+    regions = _listed(unit, "regions")
+    if regions:
+        return [
+            {"index": place, "boxes": row["boxes"], "label": "Region"} for place, row in enumerate(regions, 1)
+        ]
     boxes = unit.get("boxes") or []
     index = unit.get("obs_index") or 1
     return [{"index": index, "boxes": boxes, "label": "Region"}] if boxes else []

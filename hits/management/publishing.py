@@ -59,8 +59,8 @@ def account_cents() -> int:
     return marketplace().balance().available_cents
 
 
-def emit_published(command: BaseCommand, options: dict[str, Any], batch: Batch) -> None:
-    """Print how many HITs of the batch are live, whoever published them."""
+def emit_published(command: BaseCommand, options: dict[str, Any], batch: Batch, **more: Any) -> None:
+    """Print how many HITs of the batch are live, whoever published them; ``more`` joins the JSON object."""
     hits = Hit.objects.filter(unit__batch=batch, state=HitState.LIVE)
     live = hits.count()
     result = {
@@ -70,6 +70,7 @@ def emit_published(command: BaseCommand, options: dict[str, Any], batch: Batch) 
         "assignments": hits.aggregate(sum=Sum("max_assignments", default=0))["sum"],
         "estimate_cents": batch.estimate_cents,
         "state": batch.state,
+        **more,
     }
     if options["json"]:
         emit_json(command, result)

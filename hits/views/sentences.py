@@ -54,6 +54,7 @@ SENTENCES = (
     _("Good enough for this work"),
     # titles of the kinds, where a page has no heading of its own
     _("Write observations about one photo"),
+    _("Match statements to the marked parts of a photo"),
     _("Rate ten statements about a photo"),
     _("Judge one observation about a photo"),
 )

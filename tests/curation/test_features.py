@@ -14,8 +14,9 @@ from PIL import Image as Pillow
 from annotation_site.demo.photos import sample_photos
 from curation.features.choose import get_encoder
 from curation.features.encoder import EncoderUnavailable
-from curation.features.regions import RegionMode, draw_region, widescreen_squares
+from curation.features.regions import widescreen_squares
 from curation.records import Region
+from hits.domain.regions import RegionMode, draw_region
 
 RENDER = Path(__file__).resolve().parents[1] / "cases" / "render"
 RENDER_CASES = json.loads((RENDER / "render_cases.json").read_text())["cases"]

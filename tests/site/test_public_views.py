@@ -10,6 +10,7 @@ PUBLIC = {
     "healthz": "says only that the process is up",
     "hit/<uuid:public_id>/": "inside a marketplace's frame, where no session exists",
     "hit/<uuid:public_id>/document": "an old page within the frame, without rights; a preview shows the same",
+    "hit/<uuid:public_id>/region": "the page's photo with its mark; a preview shows the same",
     "hit/api/open": "authenticated by the page's signed token",
     "hit/api/draft": "authenticated by the page's signed token",
     "hit/api/submission": "authenticated by the page's signed token",

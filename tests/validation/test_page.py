@@ -1,127 +1,186 @@
-"""The judging page. Its permissions stand in tests/curation_site/test_pages.py."""
+"""The judging page. Who may open it: test_judging_permissions.py; launching: test_judging_launch.py."""
+
+import re
+from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from hits.models import Batch, Hit, Project
-from tests.support import market
+from hits.models import Batch, Hit, Observation
 from tests.support.pages import squeezed
 from tests.validation.factory import Work, ratings, review
-from validation.services.judging import CandidateToRate, SetToJudge, launch_comparison, launch_review
+from validation.domain.sampling import How, Selection
+from validation.models import JudgingReport
+from validation.services.judging import (
+    CandidateToRate,
+    RoundPlan,
+    SetToJudge,
+    launch_comparison,
+    launch_review,
+)
 
 pytestmark = pytest.mark.django_db
 
 
-def test_tallies_read_as_the_paper_s_sentence(client: Client, work: Work, researcher: User) -> None:
-    pairs = work.observed(work.image(), worker="AUTHOR")
-    batch, _ = launch_review(project=work.project, observations=pairs, by=None)
+def launched(work: Work, pairs: list[Observation], **more: Any) -> tuple[Batch, list[Hit]]:
+    batch, _ = launch_review(project=work.project, observations=pairs, by=None, **more)
     work.publish(batch)
-    hits = list(Hit.objects.filter(unit__batch=batch))
-    work.answered(hits[0], "J1", review("highly", "appropriate", "caption_like"))
-    work.answered(hits[1], "J1", review("un", "appropriate", "very"))
+    return batch, list(Hit.objects.filter(unit__batch=batch))
+
+
+def page_of(client: Client, work: Work, researcher: User) -> str:
     client.force_login(researcher)
-    page = client.get(reverse("judging", args=[work.project.slug])).content.decode()
-    assert "50.0% of the observation pairs are acceptable, with 100.0% accurate box placement;" in page
-    assert "50.0% of the inferences are found to be interesting" in page
-    assert "n = 2 pairs, 2 judgments" in page
-    assert "1 caption-like" in page
+    return squeezed(client.get(reverse("judging", args=[work.project.slug])))
 
 
-def test_an_empty_page_says_what_will_appear(client: Client, work: Work, researcher: User) -> None:
-    client.force_login(researcher)
-    page = client.get(reverse("judging", args=[work.project.slug])).content.decode()
-    assert "No pair waits for judges" in page
-    assert "Nothing has been judged yet" in page
+def plain(page: str) -> str:
+    """Return the page's text without its tags."""
+    return " ".join(re.sub(r"<[^>]+>", " ", page).split())
 
 
-def test_a_round_is_launched_in_two_steps(client: Client, work: Work, researcher: User) -> None:
-    market.fund()
-    work.observed(work.image(), count=4)
-    client.force_login(researcher)
-    url = reverse("judging", args=[work.project.slug])
-    values = {"name": "First look", "reward": "0.40", "assignments": "3", "units": "2"}
-    asked = client.post(url, values | {"step": "estimate"})
-    assert "Launch 2 tasks, hold $2.40" in asked.content.decode()
-    assert not Batch.objects.filter(kind="observation_review").exists()
-    assert client.post(url, values | {"step": "launch"}).status_code == 302
-    batch = Batch.objects.get(kind="observation_review")
-    assert (batch.name, batch.units.count(), batch.opinions) == ("First look", 2, 3)
-    page = client.get(url).content.decode()
-    assert "2 approved pairs without one" in page
+def a_share(percent: float, count: int, of: int) -> dict[str, Any]:
+    share = {
+        "count": count,
+        "of": of,
+        "undecided": 0,
+        "percent": percent,
+        "low": percent - 5,
+        "high": percent + 2,
+    }
+    return {"share": share}
 
 
-def test_pressing_launch_twice_launches_once(client: Client, work: Work, researcher: User) -> None:
-    market.fund()
-    work.observed(work.image(), count=4)
-    client.force_login(researcher)
-    url = reverse("judging", args=[work.project.slug])
-    values = {"name": "", "reward": "0.40", "assignments": "3", "units": "2", "step": "estimate"}
-    values |= {"step": "launch", "launch_key": client.post(url, values).context["launch_key"]}
-    for _ in range(2):
-        assert client.post(url, values).status_code == 302
-    assert Batch.objects.get(kind="observation_review").units.count() == 2
-
-
-def test_a_refused_round_says_why_and_keeps_what_was_typed(
+def test_figures_come_from_the_newest_report_and_say_their_age(
     client: Client, work: Work, researcher: User
 ) -> None:
-    market.fund(239)
-    work.observed(work.image(), count=4)
+    pairs = work.observed(work.image(), worker="AUTHOR")
+    _, hits = launched(work, pairs)
+    work.answered(hits[0], "J1", review("un", "appropriate", "caption_like"))
+    figures = {
+        "counted": 0,
+        "dimensions": {"reasonable": a_share(97.5, 195, 200), "boxes": a_share(98.25, 393, 400)},
+    }
+    report = {"project": work.project, "kind": "observation_review", "judgments": 600, "ratings": 1800}
+    JudgingReport.objects.create(**report, data_sha256="0" * 64, figures={})
+    JudgingReport.objects.create(**report, data_sha256="1" * 64, figures=figures)
+    page = plain(page_of(client, work, researcher))
+    assert "Acceptable pairs 97.5% 195 of 200" in page
+    assert "95% interval 92.5 to 99.5%" in page
+    assert "Accurate boxes 98.3% 393 of 400" in page or "Accurate boxes 98.2% 393 of 400" in page
+    assert "Interesting inferences" not in page, "a dimension without a share has no figure"
+    assert re.search(r"Computed \d+ s ago; 1 judgment came in since", page)
+
+
+def test_before_a_report_the_page_says_so(client: Client, work: Work, researcher: User) -> None:
+    pairs = work.observed(work.image(), worker="AUTHOR")
+    _, hits = launched(work, pairs)
+    work.answered(hits[0], "J1", review())
+    page = plain(page_of(client, work, researcher))
+    assert "Figures are not computed yet; 1 judgment is in." in page
+
+
+def test_what_waits_is_said_as_it_is(client: Client, work: Work, researcher: User) -> None:
+    page = plain(page_of(client, work, researcher))
+    assert "No pair is approved yet" in page
+    assert "Nothing has been judged yet" in page
+    pairs = work.observed(work.image(), worker="AUTHOR")
+    page = plain(page_of(client, work, researcher))
+    assert "3 of 3 approved pairs were sent to no judge yet." in page
+    _, hits = launched(work, pairs[:2])
+    page = plain(page_of(client, work, researcher))
+    assert "1 of 3 approved pairs was sent to no judge yet; 6 judgments of others are still to come." in page
+    _, more = launched(work, pairs[2:])
+    page = plain(page_of(client, work, researcher))
+    assert "All 3 approved pairs are out with judges: 0 of 9 judgments are in." in page
+    for hit in hits + more:
+        for judge in ("J1", "J2", "J3"):
+            work.answered(hit, judge, review())
+    page = plain(page_of(client, work, researcher))
+    assert "went to judges, and no judgment is awaited: 9 of 9 came in." in page
+
+
+def test_rounds_say_how_far_they_are_and_how_they_were_chosen(
+    client: Client, work: Work, researcher: User
+) -> None:
+    pairs = work.observed(work.image(), worker="AUTHOR")
+    plan = RoundPlan(selection=Selection(How.SAMPLE, n=2, seed=77))
+    _, hits = launched(work, pairs[:2], name="First look", plan=plan)
+    work.answered(hits[0], "J1", review())
+    page = plain(page_of(client, work, researcher))
+    assert "First look" in page
+    assert "random sample of 2, seed 77" in page
+    assert "1 of 6" in page
+
+
+def test_votes_stand_beside_their_pair(client: Client, work: Work, researcher: User) -> None:
+    pairs = work.observed(work.image(), worker="AUTHOR")
+    _, hits = launched(work, pairs)
+    work.answered(hits[0], "J1", review("highly", "appropriate", "caption_like"))
+    work.answered(hits[0], "J2", review("un", "appropriate", "caption_like"))
+    page = plain(page_of(client, work, researcher))
+    assert f"I spy {pairs[0].clue}" in page
+    assert pairs[1].inference not in page
+    assert "Undecided 1 highly reasonable 1 unreasonable Yes 2 appropriate No 2 caption-like 2" in page
+
+
+def test_as_many_questions_for_many_as_for_few(client: Client, work: Work, researcher: User) -> None:
     client.force_login(researcher)
     url = reverse("judging", args=[work.project.slug])
-    values = {"name": "First look", "reward": "0.40", "assignments": "3", "units": "2"}
-    short = client.post(url, values | {"step": "launch"})
-    page = squeezed(short)
-    assert short.status_code == 400
-    assert "Not launched: insufficient funds: $2.40 will be held and the account has $2.39" in page
-    assert 'value="launch"' not in page
-    for name, value in values.items():
-        assert f'name="{name}" value="{value}"' in page
-    assert squeezed(client.post(url, values | {"step": "change"})).count('value="First look"') == 1
 
-    market.fund(1)
-    Project.objects.update(confirm_above_cents=239)
-    page = squeezed(client.post(url, values | {"step": "launch", "typed_cost": "2.39"}))
-    assert "$2.39 is another sum; type the most that this can cost, 2.40." in page
-    assert 'value="2.39" aria-invalid="true"' in page
-    assert 'name="name" value="First look"' in page
-    assert 'value="change" formnovalidate' in page, "nobody has to type the sum to go back"
-    assert not Batch.objects.filter(kind="observation_review").exists()
-    assert client.post(url, values | {"step": "launch", "typed_cost": "2.40"}).status_code == 302
+    def asked() -> int:
+        with CaptureQueriesContext(
+            connection,
+        ) as queries:
+            assert client.get(url).status_code == 200
+        return len(queries)
+
+    _, hits = launched(work, work.observed(work.image(1), worker="AUTHOR"))
+    work.answered(hits[0], "J1", review())
+    few = asked()
+    for seed in range(2, 6):
+        _, hits = launched(work, work.observed(work.image(seed), worker=f"AUTHOR{seed}", count=4))
+        for hit in hits:
+            for judge in ("J1", "J2", "J3"):
+                work.answered(hit, judge, review())
+    assert asked() == few
 
 
-def test_bad_terms_are_named_at_their_field(client: Client, work: Work, researcher: User) -> None:
-    work.observed(work.image())
-    client.force_login(researcher)
-    reply = client.post(
-        reverse("judging", args=[work.project.slug]),
-        {"reward": "free", "assignments": "101", "units": "4", "step": "launch"},
-    )
-    page = reply.content.decode()
-    assert reply.status_code == 400
-    for text in ("Use whole cents", "There are 3; use that or fewer.", "less than or equal to 100"):
-        assert text in page
-    assert not Batch.objects.filter(kind="observation_review").exists()
-
-
-def test_ratings_stand_beside_their_candidates(client: Client, work: Work, researcher: User) -> None:
-    mine = work.observed(work.image(1), worker="AUTHOR")
-    others = work.observed(work.image(2), worker="OTHER")
-    wanted = SetToJudge(
-        id="1",
+def a_set(work: Work, seed: int) -> SetToJudge:
+    mine = work.observed(work.image(seed), worker="AUTHOR")
+    others = work.observed(work.image(seed + 1), worker="OTHER")
+    return SetToJudge(
+        id=str(seed),
         gold=mine[0].instance_id,
         image_id=mine[0].image_id,
         boxes=mine[0].boxes,
         candidates=[CandidateToRate(o.instance_id, o.inference) for o in others],
     )
-    batch, _ = launch_comparison(project=work.project, sets=[wanted], by=None)
+
+
+def test_ratings_stand_beside_their_candidates(client: Client, work: Work, researcher: User) -> None:
+    batch, _ = launch_comparison(project=work.project, sets=[a_set(work, 1), a_set(work, 3)], by=None)
     work.publish(batch)
-    hit = Hit.objects.get(unit__batch=batch)
+    hit = Hit.objects.filter(unit__batch=batch)[0]
     work.answered(hit, "J1", ratings(hit, 1, 2, 3))
     work.answered(hit, "J2", ratings(hit, 3, 2, 3))
-    client.force_login(researcher)
-    page = squeezed(client.get(reverse("judging", args=[work.project.slug])))
-    assert "2 of 2 judges" in page
+    assert reverse("judging-ratings", args=[work.project.slug, batch.pk]) in page_of(client, work, researcher)
+    page = squeezed(client.get(reverse("judging-ratings", args=[work.project.slug, batch.pk])))
+    assert "Set 1, 2 of 2 judges" in page
     assert '<td class="n">1, 3</td><td class="n">2.00</td>' in page
+    assert "Set 3, 0 of 2 judges" in page
+    assert "Nobody has rated this set yet." in page
+
+
+def test_ratings_of_a_review_or_of_another_project_are_not_found(
+    client: Client, work: Work, researcher: User, rehearsal: Any
+) -> None:
+    review_batch, _ = launched(work, work.observed(work.image(1)))
+    other = Work(rehearsal)
+    foreign, _ = launch_comparison(project=rehearsal, sets=[a_set(other, 1)], by=None)
+    client.force_login(researcher)
+    for batch in (review_batch, foreign):
+        assert client.get(reverse("judging-ratings", args=[work.project.slug, batch.pk])).status_code == 404

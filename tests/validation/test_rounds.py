@@ -90,16 +90,32 @@ def test_unreviewed_leaves_out_what_was_launched(work: Work) -> None:
     assert [row.pk for row in unreviewed(work.project)] == [pairs[0].pk, pairs[2].pk]
 
 
-def test_comparison_excludes_the_golds_author_only(work: Work) -> None:
+def test_comparison_excludes_the_authors_of_the_region_and_of_its_candidates(work: Work) -> None:
     mine = work.observed(work.image(1), worker="AUTHOR")
     others = work.observed(work.image(2), worker="OTHER")
     batch, _ = launch_comparison(project=work.project, sets=[a_set(mine, others)], by=None)
     work.publish(batch)
     hit = Hit.objects.get(unit__batch=batch)
     assert hit.max_assignments == 2
-    assert list(hit.unit.excluded_workers.all()) == [Worker.objects.get(worker_id="AUTHOR")]
-    with pytest.raises(NotEligible):
-        work.answered(hit, "AUTHOR", ratings(hit, 1))
+    assert set(hit.unit.excluded_workers.all()) == set(
+        Worker.objects.filter(worker_id__in=["AUTHOR", "OTHER"])
+    )
+    for author in ("AUTHOR", "OTHER"):
+        with pytest.raises(NotEligible):
+            work.answered(hit, author, ratings(hit, 1))
+    work.answered(hit, "J1", ratings(hit, 1))
+
+
+def test_a_pair_in_two_rounds_is_judged_once_by_a_worker(work: Work) -> None:
+    pairs = work.observed(work.image(), worker="AUTHOR")
+    _, (first, *_) = launched_review(work, pairs)
+    work.answered(first, "J1", review())
+    _, (again, *_) = launched_review(work, pairs)
+    assert again.unit.key == first.unit.key
+    with pytest.raises(NotEligible, match="You did this one already"):
+        work.answered(again, "J1", review())
+    work.answered(again, "J2", review())
+    assert review_tallies(project=work.project).pairs[first.unit.key].judges == 2
 
 
 def test_likert_judgments_in_the_order_of_submission(work: Work) -> None:

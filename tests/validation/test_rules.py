@@ -2,8 +2,9 @@
 
 import pytest
 
-from validation.domain.rules import Rule, evaluate, is_news, sentence
+from validation.domain.rules import Rule, brief, evaluate, is_news, sentence
 from validation.domain.standing import Measure
+from validation.views.rule_form import MEASURES
 
 
 def rule(
@@ -75,6 +76,24 @@ def test_the_same_finding_is_news_again_once_items_came_in() -> None:
         (Measure.ACCEPTABLE_SHARE, votes(39, 11), "most judges found 39 reasonable (78%)"),
         (Measure.BOXES_SHARE, votes(1, 2), "most judges found the boxes of 1 appropriate (33.3%)"),
         (Measure.APPROVED_SHARE, votes(799, 201), "799 were approved (79.9%)"),
+        (
+            Measure.GOLD_SHARE,
+            votes(11, 9),
+            "Of your last 20 tasks whose answer is known, 11 were answered so (55%)",
+        ),
+        (
+            Measure.ATTENTION_SHARE,
+            votes(1, 9),
+            "everybody who looks at the photo answers alike, 1 was answered so",
+        ),
+        (
+            Measure.REPEAT_SHARE,
+            votes(5, 5),
+            "questions that came to you twice, 5 were the same both times (50%)",
+        ),
+        (Measure.PACE_SHARE, votes(3, 5), "Of your last 8 judgments, 3 took long enough to look and read"),
+        (Measure.VARIED_SHARE, votes(1, 5), "1 was outside long runs of one and the same answer (16.7%)"),
+        (Measure.ORIGINAL_SHARE, votes(7, 3), "Of your last 10 pairs, 7 were written anew, not as a copy"),
         (Measure.CENTS_PER_HOUR, [8123] * 3, "comes to $81.23 an hour of active time, over $0.80"),
     ],
 )
@@ -86,3 +105,19 @@ def test_a_worker_reads_the_figures(measure: Measure, values: list[bool | int | 
 def test_a_share_is_never_rounded_up_to_the_limit() -> None:
     (finding,) = evaluate(rule(window=10_000), {1: votes(7999, 2001)}).findings
     assert "(79.9%). This project asks for at least 80%." in sentence(finding.figures)
+
+
+def test_every_measure_has_a_sentence_a_few_words_and_a_place_in_the_form() -> None:
+    for measure in Measure:
+        values: list[bool | int | None] = [9000] * 3 if measure is Measure.CENTS_PER_HOUR else votes(1, 2)
+        (finding,) = evaluate(rule(measure, below=50, at_least=1), {1: values}).findings
+        assert sentence(finding.figures).endswith((".", "care."))
+        assert brief(finding.figures)
+        assert MEASURES[measure]
+
+
+def test_no_sentence_tells_which_task_was_a_control() -> None:
+    for measure in (Measure.GOLD_SHARE, Measure.ATTENTION_SHARE, Measure.REPEAT_SHARE):
+        (finding,) = evaluate(rule(measure, at_least=1), {1: votes(0, 2)}).findings
+        said = sentence(finding.figures).lower()
+        assert not any(word in said for word in ("gold", "attention", "control", "check", "spam"))

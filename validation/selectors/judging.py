@@ -1,13 +1,17 @@
-"""Read judgments. Only confirmed work counts (ruling 11); rejected work never does."""
+"""Read judgments. Only confirmed work counts (ruling 11); rejected work and answers to controls never do."""
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import Count, QuerySet
 
 from hits.domain.states import AssignmentStatus
-from hits.models import Batch, Observation, Project
+from hits.models import Batch, Observation, Project, Unit
 from hits.selectors import observations as collected
-from hits.selectors.observations import Judgment
+from validation.domain.ratings import Judged
+from validation.domain.sampling import Candidate, Selection, choose, grouped, source_of
 from validation.domain.scales import POSITIVE, SCALES, Dimension, Rating
 from validation.domain.votes import (
     RatingSummary,
@@ -18,9 +22,12 @@ from validation.domain.votes import (
     summarise_ratings,
     tally,
 )
+from validation.models import GoldItem, QualificationRound
+from validation.selectors.ratings import judged
 
 REVIEW = "observation_review"
 COMPARISON = "likert_comparison"
+LOCALIZATION = "localization_match"
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,51 +76,83 @@ class SetJudgments:
         return len(self.workers)
 
 
+@dataclass(frozen=True, slots=True)
+class Author:
+    """Who wrote pairs: the worker's row key, their accepted pairs, and those that no judge got yet."""
+
+    worker: int
+    accepted: int
+    waiting: int
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a selection finds, of ``of`` pairs. ``strata`` are rows of name, chosen, and how many there are."""
+
+    pairs: Sequence[Candidate]
+    of: int
+    authors: int
+    strata: Sequence[tuple[str, int, int]]
+
+
 def review_tallies(
     *, project: Project | None = None, batch: Batch | None = None, pairs: Collection[str] | None = None
 ) -> ReviewTallies:
     """Return the tallies of review rounds, over a project or one batch; ``pairs`` (their ids) narrows it to some.
 
-    Counts confirmed answers whose assignment is submitted or approved.
+    Counts confirmed answers whose assignment is submitted or approved, imported ones too, and none to controls.
     """
-    by_pair: dict[str, list[Judgment]] = defaultdict(list)
+    by_pair: dict[str, list[Judged]] = defaultdict(list)
     total = 0
-    for judgment in collected.judgments(kind=REVIEW, project=project, batch=batch, keys=pairs):
-        by_pair[judgment.unit["observation"]].append(judgment)
+    within = project or (batch.project if batch else None)
+    if within is None:
+        raise ValueError("review_tallies: give a project or a batch")
+    for row in judged(project=within, kind=REVIEW, batches=[batch.pk] if batch else None, items=pairs):
+        by_pair[row.item].append(row)
         total += 1
     tallied = {key: _pair_review(key, found) for key, found in by_pair.items()}
     shares = {d: share_of(pair.verdicts[d] for pair in tallied.values()) for d in Dimension}
     return ReviewTallies(pairs=tallied, shares=shares, judgments=total)
 
 
-def _pair_review(instance_id: str, found: list[Judgment]) -> PairReview:
+def _pair_review(instance_id: str, found: list[Judged]) -> PairReview:
     tallies = {d: tally((j.answer[d.value] for j in found), SCALES[d]) for d in Dimension}
     verdicts = {d: speaks_for(tallies[d].counts, POSITIVE[d]) for d in Dimension}
     return PairReview(instance_id, tallies, verdicts, judges=len(found))
 
 
 def likert_judgments(
-    *, batch: Batch, statuses: Iterable[AssignmentStatus] = collected.STANDING
+    *,
+    batch: Batch,
+    statuses: Iterable[AssignmentStatus] = collected.STANDING,
+    sets: Collection[str] | None = None,
 ) -> dict[str, SetJudgments]:
     """Return the ratings of a comparison batch by set id; sets without any rating are left out.
 
-    Counts confirmed answers whose assignment has one of ``statuses`` (submitted or approved by default).
+    Counts confirmed answers whose assignment has one of ``statuses`` (submitted or approved by default), and none to
+    controls. ``sets`` narrows it to some.
     """
-    by_set: dict[str, list[Judgment]] = defaultdict(list)
-    for judgment in collected.judgments(kind=COMPARISON, batch=batch, statuses=statuses):
-        by_set[judgment.unit["set"]].append(judgment)
-    return {set_id: _set_judgments(set_id, found) for set_id, found in by_set.items()}
+    by_set: dict[str, list[Judged]] = defaultdict(list)
+    rows = judged(
+        project=batch.project, kind=COMPARISON, batches=[batch.pk], items=sets, statuses=list(statuses)
+    )
+    for row in rows:
+        by_set[row.item].append(row)
+    units = own_units(batch) if sets is None else own_units(batch).filter(key__in=sets)
+    payloads = {unit.payload["set"]: unit.payload for unit in units}
+    return {set_id: _set_judgments(payloads[set_id], found) for set_id, found in by_set.items()}
 
 
-def _set_judgments(set_id: str, found: list[Judgment]) -> SetJudgments:
+def _set_judgments(payload: Mapping[str, Any], found: list[Judged]) -> SetJudgments:
     given = [{row["candidate"]: row["rating"] for row in judgment.answer["ratings"]} for judgment in found]
     candidates = []
-    for candidate in found[0].unit["candidates"]:
+    for candidate in payload["candidates"]:
         ratings = tuple(answer[candidate["id"]] for answer in given)
         candidates.append(
             CandidateRatings(candidate["id"], ratings, summarise_ratings(ratings, tuple(Rating)))
         )
-    return SetJudgments(set_id, tuple(candidates), tuple(judgment.worker for judgment in found))
+    workers = tuple(judgment.worker for judgment in found if judgment.worker is not None)
+    return SetJudgments(payload["set"], tuple(candidates), workers)
 
 
 def judged_completely(*, batch: Batch, statuses: Iterable[AssignmentStatus] = collected.STANDING) -> bool:
@@ -122,21 +161,74 @@ def judged_completely(*, batch: Batch, statuses: Iterable[AssignmentStatus] = co
     needed = batch.opinions
     return all(
         unit.payload["set"] in found and found[unit.payload["set"]].judges >= needed
-        for unit in collected.units_of(batch)
+        for unit in own_units(batch)
     )
 
 
-def unreviewed(project: Project) -> list[Observation]:
+def own_units(batch: Batch) -> "QuerySet[Unit]":
+    """Return a judging batch's units without its controls, in their order."""
+    return batch.units.filter(control=None)
+
+
+def unreviewed(project: Project) -> "QuerySet[Observation]":
     """Return accepted pairs that no review round was launched for, oldest first."""
-    launched = collected.unit_keys(kind=REVIEW, project=project)
-    return [row for row in collected.accepted(project) if row.instance_id not in launched]
+    return collected.accepted(project).exclude(instance_id__in=_sent(project))
 
 
-def review_batches(project: Project) -> list[Batch]:
-    """Return the project's review rounds, newest first."""
-    return collected.batches_of_kind(kind=REVIEW, project=project)
+def _sent(project: Project) -> "QuerySet[Unit, str]":
+    rows = Unit.objects.filter(batch__project=project, batch__kind=REVIEW, control=None)
+    return rows.order_by().values_list("key", flat=True)
 
 
-def comparison_batches(project: Project) -> list[Batch]:
-    """Return the project's rating rounds, newest first."""
-    return collected.batches_of_kind(kind=COMPARISON, project=project)
+def candidates(project: Project, *, again: bool = False) -> list[Candidate]:
+    """Return the accepted pairs that may be sent to judges, oldest first; one query.
+
+    ``again`` also returns those that were sent before.
+    """
+    rows = collected.accepted(project) if again else unreviewed(project)
+    fields = rows.values_list(
+        "instance_id",
+        "submission__attempt__worker_id",
+        "image__split",
+        "confidence",
+        "image__source_url",
+    )
+    return [
+        Candidate(key, worker, split, confidence, source_of(url))
+        for key, worker, split, confidence, url in fields
+    ]
+
+
+def found_by(project: Project, selection: Selection) -> Found:
+    """Return the pairs that a selection finds now, and of what; one query."""
+    there = candidates(project, again=selection.again)
+    pairs = choose(there, selection)
+    strata: list[tuple[str, int, int]] = []
+    if selection.strata is not None:
+        taken = grouped(pairs, selection.strata)
+        whole = grouped(there, selection.strata)
+        strata = [(name, len(taken.get(name, ())), len(ids)) for name, ids in whole.items()]
+    return Found(pairs, len(there), len({pair.worker for pair in pairs}), strata)
+
+
+def authors(project: Project) -> list[Author]:
+    """Return who wrote accepted pairs, those with most first; two queries."""
+    whole = _by_author(collected.accepted(project))
+    waiting = _by_author(unreviewed(project))
+    rows = [Author(worker, count, waiting.get(worker, 0)) for worker, count in whole.items()]
+    return sorted(rows, key=lambda row: (-row.accepted, row.worker))
+
+
+def _by_author(rows: "QuerySet[Observation]") -> dict[int, int]:
+    by = "submission__attempt__worker_id"
+    return dict(rows.order_by().values_list(by).annotate(n=Count("pk")))
+
+
+def golds(project: Project) -> int:
+    """Return how many gold pairs are in use; one query."""
+    return GoldItem.objects.filter(project=project, kind=REVIEW, is_active=True).count()
+
+
+def has_qualification(project: Project) -> bool:
+    """Tell whether the project ever asked workers to qualify."""
+    return QualificationRound.objects.filter(batch__project=project).exists()

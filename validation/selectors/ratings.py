@@ -6,23 +6,18 @@ launched in two rounds): the first one stands.
 """
 
 from collections.abc import Collection, Iterable, Iterator
+from typing import Any
 
 from django.db.models import F, QuerySet
-from django.db.models.fields.json import KT
+from django.db.models.fields.json import KeyTextTransform
 
 from hits.domain.states import AssignmentStatus, Match
-from hits.models import Assignment, Project
+from hits.models import Assignment, Batch, Project, Unit
 from hits.selectors.observations import STANDING
-from validation.domain.controls import ControlRole
+from validation.domain.controls import ITEM_FIELDS, ControlRole
 from validation.domain.ratings import Judged
 from validation.models import ImportedJudgment
 
-# Where a unit's payload names what is judged; a control's unit key differs from it.
-ITEM_FIELDS = {
-    "observation_review": "observation",
-    "likert_comparison": "set",
-    "localization_match": "set",
-}
 CHUNK = 2_000
 
 
@@ -70,14 +65,19 @@ def _collected(  # noqa: PLR0917 - private
         hit__unit__batch__kind=kind,
         hit__unit__batch__project=project,
     )
-    rows = _narrowed(rows, kind, batches, workers, items)
+    own = roles is not None and not roles
+    rows = _narrowed(rows, kind, batches, workers, None if own else items)
+    if own and items is not None:
+        # A round's own units have their item as their key, so no payload has to be opened.
+        launched = Batch.objects.filter(project=project, kind=kind).values_list("pk", flat=True)
+        rows = rows.filter(hit__unit__in=_units(list(launched), items))
     if roles is not None:
         names = [role.value for role in roles]
         rows = (
             rows.filter(hit__unit__control__role__in=names) if names else rows.filter(hit__unit__control=None)
         )
     fields = rows.order_by("submitted_at", "pk").values_list(
-        KT(f"hit__unit__payload__{ITEM_FIELDS[kind]}"),
+        KeyTextTransform(ITEM_FIELDS[kind], "hit__unit__payload"),
         "worker_id",
         "submission__answer",
         "hit__unit_id",
@@ -105,6 +105,10 @@ def _collected(  # noqa: PLR0917 - private
             role=ControlRole(role) if role else None,
             simulated=simulated,
         )
+
+
+def _units(batches: Collection[int], items: Collection[str]) -> "QuerySet[Unit, Any]":
+    return Unit.objects.filter(batch__in=batches, key__in=list(items), control=None).values("pk")
 
 
 def _narrowed(

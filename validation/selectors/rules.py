@@ -13,6 +13,7 @@ from validation.domain.rules import Finding, Found, Rule, Series, Value, evaluat
 from validation.domain.scales import Dimension
 from validation.domain.standing import Measure, ProposalState, Standing
 from validation.models import StandingProposal, StandingRule
+from validation.selectors import quality
 from validation.selectors.judging import review_tallies
 from validation.selectors.standing import Place, standings
 
@@ -42,7 +43,9 @@ def series(project: Project, measure: Measure) -> Series:
         return _grouped((row.worker, row.rate_cents) for row in pay.work_of(project))
     if measure is Measure.APPROVED_SHARE:
         return _decided(project)
-    return _judged(project, _DIMENSION[measure])
+    if measure in _DIMENSION:
+        return _judged(project, _DIMENSION[measure])
+    return quality.series(project, measure)
 
 
 def _grouped(rows: Iterable[tuple[int, Value]]) -> Series:

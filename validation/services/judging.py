@@ -1,16 +1,29 @@
 """Launch judging rounds. Nothing here asks the marketplace: publication is a job."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+import numpy as np
 from django.contrib.auth.models import AbstractBaseUser
+from django.db import transaction
 
-from hits.models import Batch, Job, Observation, Project
+from hits import registry
+from hits.domain.pool import Pool
+from hits.domain.states import UnitScope
+from hits.models import Batch, Job, Observation, Project, Worker
 from hits.selectors import observations as collected
+from hits.services.access import access_for
 from hits.services.errors import Refused
-from hits.services.launch import PlannedUnit, Terms, launch_batch
-from validation.selectors.judging import COMPARISON, REVIEW
+from hits.services.launch import MAX_OPINIONS, PlannedUnit, Terms, launch_batch
+from validation.domain.controls import Rates
+from validation.domain.decisions import DEFAULT_RULES
+from validation.domain.sampling import Selection
+from validation.models import JudgingRound
+from validation.selectors.judging import COMPARISON, REVIEW, has_qualification
+from validation.services import controls
+
+AT_ONCE = 5_000  # ids in one question to the database
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +39,8 @@ class SetToJudge:
     """A comparison set ready for people.
 
     ``gold`` is the instance id of the region's own pair, whose author must not judge it; boxes are image
-    pixels; ``clue`` is ``None`` where judges see the region alone, as in the paper.
+    pixels; ``clue`` is ``None`` where judges see the region alone, as in the paper. ``reference`` is the region's own
+    inference where judges shall see it; ``per_page`` candidates, 5 or 10, stand on a page.
     """
 
     id: str
@@ -35,6 +49,34 @@ class SetToJudge:
     boxes: Sequence[dict[str, int]]
     candidates: Sequence[CandidateToRate]
     clue: str | None = None
+    reference: str | None = None
+    per_page: int = 10
+
+
+@dataclass(frozen=True, slots=True)
+class RoundPlan:
+    """How a judging round was chosen, what is mixed into it, and how its items are decided.
+
+    ``rules`` maps a dimension to a ``decisions.Rule`` as plain data; ``None`` takes the kind's usual ones. Undecided
+    items are asked about again until they have ``most_judges`` (0: never), for at most ``ask_budget_cents``.
+    ``excluded`` names workers, besides the author, who may not judge an item, by its id.
+    """
+
+    selection: Selection = field(default_factory=Selection)
+    rates: Rates = field(default_factory=Rates)
+    rules: Mapping[str, Any] | None = None
+    most_judges: int = 0
+    ask_budget_cents: int = 0
+    follows: JudgingRound | None = None
+    excluded: Mapping[str, Sequence[Worker]] = field(default_factory=dict)
+
+
+def usual_pool(project: Project) -> Pool | None:
+    """Return whom a judging round is open to unless somebody says otherwise.
+
+    Qualified workers, once the project has asked anybody to qualify; before that there are none, so everybody.
+    """
+    return Pool.QUALIFIED if has_qualification(project) else None
 
 
 def launch_review(
@@ -44,28 +86,35 @@ def launch_review(
     by: AbstractBaseUser | None,
     name: str = "",
     terms: Terms | None = None,
+    plan: RoundPlan | None = None,
     once: str = "",
 ) -> tuple[Batch, Job]:
-    """Launch a review round: each accepted pair is judged by others than its author.
+    """Launch a review round: each accepted pair is judged by different workers, never by its author.
+
+    A worker judges a pair once, whichever round asks. Controls of the plan come on top of the pairs.
 
     Args:
         observations: rows or instance ids of accepted pairs of this project.
+        terms: ``None`` takes the kind's own, open to ``usual_pool``.
         once: names the wish to launch; a repeated one gets the first one's batch.
 
     Raises:
-        Refused: nothing to judge, or a pair that is not accepted, confirmed and of this project.
+        Refused: nothing to judge, a pair that is not accepted, confirmed and of this project, or what controls, the
+            plan or the launch refuse.
     """
+    plan = plan or RoundPlan()
     ids = [item if isinstance(item, str) else item.instance_id for item in observations]
     rows = _accepted(project, ids)
-    units = [_review_unit(rows[instance_id]) for instance_id in dict.fromkeys(ids)]
-    return launch_batch(
-        project=project,
-        kind_name=REVIEW,
+    units = [_review_unit(rows[key], plan.excluded.get(key, ())) for key in dict.fromkeys(ids)]
+    return _launch(
+        project,
+        REVIEW,
+        units,
+        plan,
         name=name or f"Review of {len(units)} pairs",
-        units=units,
         by=by,
-        terms=terms or Terms(),
-        provenance={"observations": len(units)},
+        terms=terms or Terms(access=access_for(pool=usual_pool(project))),
+        provenance={"observations": len(units), "selection": plan.selection.as_row()},
         once=once,
     )
 
@@ -79,21 +128,29 @@ def launch_comparison(
     terms: Terms | None = None,
     provenance: dict[str, Any] | None = None,
     once: str = "",
+    plan: RoundPlan | None = None,
 ) -> tuple[Batch, Job]:
-    """Launch the rating of comparison sets; the author of each set's own pair may not rate it.
+    """Launch the rating of comparison sets.
 
-    ``once`` names the wish to launch; a repeated one gets the first one's batch.
+    The author of a set's own pair may not rate it, nor may those of its candidates. ``once`` names the wish to
+    launch; a repeated one gets the first one's batch.
 
     Raises:
         Refused: nothing to judge, or a set whose own pair is not accepted, confirmed and of this project.
     """
+    plan = plan or RoundPlan()
     rows = _accepted(project, [item.gold for item in sets])
-    units = [_comparison_unit(item, rows[item.gold]) for item in sets]
-    return launch_batch(
-        project=project,
-        kind_name=COMPARISON,
+    authors = _authors(project, {c.id for item in sets for c in item.candidates})
+    units = [
+        _comparison_unit(item, rows[item.gold], [*_of(item, authors), *plan.excluded.get(item.id, ())])
+        for item in sets
+    ]
+    return _launch(
+        project,
+        COMPARISON,
+        units,
+        plan,
         name=name or f"Ratings of {len(units)} comparison sets",
-        units=units,
         by=by,
         terms=terms or Terms(),
         provenance=provenance,
@@ -101,12 +158,54 @@ def launch_comparison(
     )
 
 
+def _launch(
+    project: Project, kind: str, units: Sequence[PlannedUnit], plan: RoundPlan, *, terms: Terms, **launch: Any
+) -> tuple[Batch, Job]:
+    """Launch units with their controls, and keep the plan; all of it or nothing."""
+    each = terms.opinions or registry.get(kind).assignments_per_hit
+    if plan.most_judges and not each < plan.most_judges <= MAX_OPINIONS:
+        raise Refused(f"most judges: give more than the {each} that each gets anyway, up to {MAX_OPINIONS}")
+    # A stream of its own, so that controls never change which pairs a seed chooses.
+    rng = np.random.default_rng([plan.selection.seed, 1])
+    mixed = controls.mix(project=project, kind=kind, units=units, rates=plan.rates, rng=rng)
+    with transaction.atomic():
+        batch, job = launch_batch(
+            project=project,
+            kind_name=kind,
+            units=mixed.units,
+            terms=replace(terms, unit_scope=UnitScope.PROJECT),
+            **launch,
+        )
+        controls.record(batch=batch, mixed=mixed)
+        JudgingRound.objects.get_or_create(batch=batch, defaults=_round_of(kind, plan))
+    return batch, job
+
+
+def _round_of(kind: str, plan: RoundPlan) -> dict[str, Any]:
+    rules = plan.rules
+    if rules is None:
+        rules = {name: rule.as_row() for name, rule in DEFAULT_RULES.items()} if kind == REVIEW else {}
+    return {
+        "selection": plan.selection.as_row(),
+        "gold_percent": plan.rates.gold,
+        "attention_percent": plan.rates.attention,
+        "repeat_percent": plan.rates.repeat,
+        "rules": dict(rules),
+        "most_judges": plan.most_judges,
+        "ask_budget_cents": plan.ask_budget_cents,
+        "follows": plan.follows,
+    }
+
+
 def _accepted(project: Project, ids: Sequence[str]) -> dict[str, Observation]:
     if not ids:
         raise Refused("observations: nothing to judge; approve submissions first")
-    wanted = set(ids)
-    rows = {row.instance_id: row for row in collected.accepted(project) if row.instance_id in wanted}
-    missing = sorted(wanted - set(rows))
+    wanted = sorted(set(ids))
+    rows: dict[str, Observation] = {}
+    for start in range(0, len(wanted), AT_ONCE):
+        some = collected.accepted(project).filter(instance_id__in=wanted[start : start + AT_ONCE])
+        rows |= {row.instance_id: row for row in some}
+    missing = sorted(set(wanted) - set(rows))
     if missing:
         raise Refused(
             f"observation {missing[0]}: only approved pairs of this project on images that were not "
@@ -115,7 +214,21 @@ def _accepted(project: Project, ids: Sequence[str]) -> dict[str, Observation]:
     return rows
 
 
-def _review_unit(row: Observation) -> PlannedUnit:
+def _authors(project: Project, ids: Iterable[str]) -> dict[str, Worker]:
+    """Return who wrote each of these pairs; ids that are no pair of the project are left out."""
+    wanted = sorted(ids)
+    found: dict[str, Worker] = {}
+    for start in range(0, len(wanted), AT_ONCE):
+        rows = collected.by_instance_ids(project, wanted[start : start + AT_ONCE])
+        found |= {key: row.submission.attempt.worker for key, row in rows.items()}
+    return found
+
+
+def _of(item: SetToJudge, authors: Mapping[str, Worker]) -> list[Worker]:
+    return [authors[c.id] for c in item.candidates if c.id in authors]
+
+
+def _review_unit(row: Observation, excluded: Sequence[Worker]) -> PlannedUnit:
     return PlannedUnit(
         key=row.instance_id,
         payload={
@@ -127,11 +240,11 @@ def _review_unit(row: Observation) -> PlannedUnit:
             "inference": row.inference,
             "confidence": row.confidence,
         },
-        excluded=[row.submission.attempt.worker],
+        excluded=[row.submission.attempt.worker, *excluded],
     )
 
 
-def _comparison_unit(item: SetToJudge, gold: Observation) -> PlannedUnit:
+def _comparison_unit(item: SetToJudge, gold: Observation, excluded: Sequence[Worker]) -> PlannedUnit:
     return PlannedUnit(
         key=item.id,
         payload={
@@ -140,6 +253,8 @@ def _comparison_unit(item: SetToJudge, gold: Observation) -> PlannedUnit:
             "clue": item.clue,
             "candidates": [{"id": c.id, "inference": c.inference} for c in item.candidates],
             "set": item.id,
+            "reference": item.reference,
+            "per_page": item.per_page,
         },
-        excluded=[gold.submission.attempt.worker],
+        excluded=[gold.submission.attempt.worker, *excluded],
     )

@@ -15,6 +15,12 @@ MEASURES = {
     Measure.BOXES_SHARE: "Validated pairs whose boxes most judges find appropriate",
     Measure.APPROVED_SHARE: "Decided submissions that were approved",
     Measure.CENTS_PER_HOUR: "Median pay per hour of active time (too high means rushed)",
+    Measure.GOLD_SHARE: "Gold units answered as expected",
+    Measure.ATTENTION_SHARE: "Attention checks answered as expected",
+    Measure.REPEAT_SHARE: "Answers to repeated units that are the same both times",
+    Measure.PACE_SHARE: "Judgments that took long enough, by everybody’s times",
+    Measure.VARIED_SHARE: "Judgments outside long runs of one answer",
+    Measure.ORIGINAL_SHARE: "Written pairs that copy no earlier one, nor nearly",
 }
 MOST_PERCENT = 100
 MOST_ITEMS = 1000

@@ -20,6 +20,7 @@ from validation.selectors import rules, standing, training, workers
 from validation.selectors.worker_figures import figures_of
 from validation.selectors.worker_history import history
 from validation.services.standing import change_standing
+from validation.views.evidence import evidence_of
 from validation.views.proposals import rows_of
 from validation.views.say import say_standing
 
@@ -65,6 +66,7 @@ def worker_detail(request: HttpRequest, project: Project, worker_id: int) -> Htt
         "worker": worker,
         "place": standing.standing_of(worker, project),
         "figures": figures_of(worker, project),
+        "evidence": evidence_of(worker, project),
         "events": history(worker, project),
         "proposals": rows_of(rules.open_proposals(project).filter(worker=worker)),
         "waits": training.unanswered(project).filter(worker=worker).first(),

@@ -1,4 +1,4 @@
-"""``manage.py export_version NAME --out DIR [--format sherlock] [--project P] [--real] [--json]``."""
+"""``manage.py export_version NAME --out DIR [--format sherlock] [--project P] [--real] [--regions] [--json]``."""
 
 from argparse import ArgumentParser
 from dataclasses import asdict
@@ -31,6 +31,11 @@ class Command(DeerstalkerCommand):
         parser.add_argument("--out", required=True, type=Path, help="a new or an empty folder")
         parser.add_argument("--format", default="sherlock", help=f"one of: {', '.join(FORMATS)}")
         parser.add_argument("--project", help="needed when the name does not tell")
+        parser.add_argument(
+            "--regions",
+            action="store_true",
+            help="write each comparison photo with its region highlighted, too",
+        )
         parser.add_argument("--real", action="store_true", help="refuse what may never be released as data")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -44,7 +49,9 @@ class Command(DeerstalkerCommand):
                 # Before anything is sealed for good, see that its files can be written.
                 check_target(options["out"], rehearsal=project.is_rehearsal, real=options["real"])
             version = _sealed(project, version, options["name"])
-            written = export_version(version, options["out"], real=options["real"])
+            written = export_version(
+                version, options["out"], real=options["real"], regions=options["regions"]
+            )
             read_version(written.folder)
         except (Refused, ExportRefused, InvalidInput) as error:
             raise bad_input(str(error)) from error

@@ -23,10 +23,12 @@ export class RatingRows {
 
   /**
    * @param {HTMLElement[]} rows elements that hold one group of radios each
-   * @param {{changed: () => void, enabled?: () => boolean}} options
+   * @param {{changed: () => void, enabled?: () => boolean, digits?: () => boolean,
+   *   reveal?: (index: number) => void}} options `digits` tells whether they rate; `reveal` brings a row to light before
+   *   it becomes the current one, where rows are shown a few at a time
    */
-  constructor(rows, { changed, enabled = () => true }) {
-    Object.assign(this, { rows, changed, enabled });
+  constructor(rows, { changed, enabled = () => true, digits = () => true, reveal = () => {} }) {
+    Object.assign(this, { rows, changed, enabled, digits, reveal });
     rows.forEach((row, index) => {
       row.addEventListener('change', () => this.changed());
       row.addEventListener('focusin', () => this.#mark(index));
@@ -58,6 +60,7 @@ export class RatingRows {
 
   #mark(index) {
     this.#current = index;
+    this.reveal(index);
     this.rows.forEach((row, i) => row.classList.toggle('row--now', i === index));
   }
 
@@ -67,7 +70,7 @@ export class RatingRows {
     if (step) {
       event.preventDefault();
       this.goTo(Math.min(Math.max(this.#current + step, 0), this.rows.length - 1));
-    } else if (/^[1-9]$/.test(event.key)) this.#rate(Number(event.key), event);
+    } else if (/^[1-9]$/.test(event.key) && this.digits()) this.#rate(Number(event.key), event);
   }
 
   #rate(digit, event) {

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping
 from random import Random
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final, Literal
 
 from pydantic import Field, field_validator
 
@@ -14,6 +14,7 @@ from hits.kind import FieldError, HitKind, Schema, UnitBox
 from validation.domain.scales import Rating
 
 MAX_CANDIDATES = 20
+PER_PAGE: Final = 10
 
 
 class Candidate(Schema):
@@ -24,12 +25,18 @@ class Candidate(Schema):
 
 
 class Unit(Schema):
-    """An image, a region and the candidates; the clue is shown only where a researcher wants it."""
+    """An image, a region and the candidates.
+
+    ``clue`` and ``reference`` (the inference that was written for the region) are shown to judges where they are
+    given; the paper's text speaks of neither. ``per_page`` is how many candidates stand on the page at a time.
+    """
 
     image: int
     boxes: list[UnitBox] = Field(min_length=1)
     clue: str | None = Field(default=None, max_length=MAX_CLUE)
+    reference: str | None = Field(default=None, max_length=MAX_INFERENCE)
     candidates: list[Candidate] = Field(min_length=2, max_length=MAX_CANDIDATES)
+    per_page: Literal[5, 10] = PER_PAGE
     set: str = Field(min_length=1, max_length=64)
 
     @field_validator("candidates")
@@ -80,14 +87,23 @@ class LikertComparison(HitKind):
         self, unit: Mapping[str, Any], images: Mapping[int, ImageFacts], seed: str
     ) -> dict[str, Any]:
         """Return image, region and the candidates, shuffled by ``seed``: equal for equal seeds."""
-        candidates = list(unit["candidates"])
-        Random(seed).shuffle(candidates)  # noqa: S311 - an order of display, no secret
         return {
             "image": images[unit["image"]].as_page(),
             "boxes": unit["boxes"],
             "clue": unit["clue"],
-            "candidates": candidates,
+            # Units that were launched before these options have neither.
+            "reference": unit.get("reference"),
+            "per_page": unit.get("per_page", PER_PAGE),
+            "candidates": _shuffled(unit, seed),
         }
+
+    def region(self, unit: Mapping[str, Any]) -> list[UnitBox]:
+        """Return the boxes of the region that is rated."""
+        return [UnitBox(**box) for box in unit["boxes"]]
+
+    def shown(self, unit: Mapping[str, Any], seed: str) -> dict[str, Any]:
+        """Return ``{"order": [...]}``: the candidates' ids from top to bottom, as the page of this seed has them."""
+        return {"order": [candidate["id"] for candidate in _shuffled(unit, seed)]}
 
     def check_answer(
         self, unit: Mapping[str, Any], images: Mapping[int, ImageFacts], answer: Schema
@@ -100,6 +116,12 @@ class LikertComparison(HitKind):
         # One order for all workers: what was shown first must not show in what is kept.
         tidy = [{"candidate": key, "rating": given[key]} for key in wanted if key in given]
         return {"ratings": tidy}, errors
+
+
+def _shuffled(unit: Mapping[str, Any], seed: str) -> list[dict[str, Any]]:
+    candidates = list(unit["candidates"])
+    Random(seed).shuffle(candidates)  # noqa: S311 - an order of display, no secret
+    return candidates
 
 
 def _check_ids(wanted: list[str], given: list[str]) -> list[FieldError]:

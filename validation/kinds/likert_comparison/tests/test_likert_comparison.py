@@ -13,7 +13,9 @@ UNIT = {
     "image": 7,
     "boxes": [{"left": 1, "top": 2, "width": 30, "height": 20}],
     "clue": None,
+    "reference": None,
     "candidates": CANDIDATES,
+    "per_page": 10,
     "set": "3",
 }
 IMAGES = {7: ImageFacts(id=7, url="http://127.0.0.1:8000/media/x.png", width=64, height=48)}
@@ -23,9 +25,29 @@ def answer() -> dict[str, Any]:
     return {"ratings": [{"candidate": c["id"], "rating": 1 + n % 3} for n, c in enumerate(CANDIDATES)]}
 
 
-def test_unit_is_kept_and_the_clue_may_be_left_out() -> None:
+def test_unit_is_kept_and_its_options_may_be_left_out() -> None:
     assert KIND.parse_unit(UNIT) == UNIT
-    assert KIND.parse_unit({k: v for k, v in UNIT.items() if k != "clue"})["clue"] is None
+    plain = {k: v for k, v in UNIT.items() if k not in {"clue", "reference", "per_page"}}
+    assert KIND.parse_unit(plain) == UNIT
+    chosen = UNIT | {"clue": "a boat", "reference": "They row home.", "per_page": 5}
+    assert KIND.parse_unit(chosen) == chosen
+
+
+def test_a_unit_from_before_the_options_still_has_its_page() -> None:
+    old = {k: v for k, v in UNIT.items() if k not in {"reference", "per_page"}}
+    assert KIND.page_unit(old, IMAGES, "seed") == KIND.page_unit(UNIT, IMAGES, "seed")
+    assert KIND.page_unit(UNIT, IMAGES, "seed")["per_page"] == 10
+
+
+def test_the_page_is_told_the_chosen_options_and_never_the_set() -> None:
+    page = KIND.page_unit(UNIT | {"reference": "They row home.", "per_page": 5}, IMAGES, "seed")
+    assert (page["reference"], page["per_page"]) == ("They row home.", 5)
+    assert set(page) == {"image", "boxes", "clue", "reference", "per_page", "candidates"}
+
+
+def test_its_region_is_the_units_boxes() -> None:
+    (box,) = KIND.region(UNIT)
+    assert (box.left, box.top, box.width, box.height) == (1, 2, 30, 20)
 
 
 @pytest.mark.parametrize(
@@ -35,6 +57,8 @@ def test_unit_is_kept_and_the_clue_may_be_left_out() -> None:
         ({"candidates": CANDIDATES + CANDIDATES[:1]}, "candidates"),
         ({"set": ""}, "set"),
         ({"boxes": []}, "boxes"),
+        ({"per_page": 7}, "per_page"),
+        ({"reference": 3}, "reference"),
     ],
 )
 def test_bad_units_are_refused(change: dict[str, Any], field: str) -> None:
@@ -53,6 +77,13 @@ def test_order_is_stable_for_a_seed_and_differs_between_seeds() -> None:
     assert len(set(orders.values())) > 1
     assert all(sorted(order) == sorted(c["id"] for c in CANDIDATES) for order in orders.values())
     assert UNIT["candidates"] == CANDIDATES, "the unit itself is left as it was"
+
+
+@pytest.mark.parametrize("seed", ["assignment-1", "assignment-2", "3ASG"])
+def test_what_is_kept_as_shown_is_the_pages_order(seed: str) -> None:
+    order = [c["id"] for c in KIND.page_unit(UNIT, IMAGES, seed)["candidates"]]
+    assert KIND.shown(UNIT, seed) == {"order": order}
+    assert order != [c["id"] for c in CANDIDATES], "a seed that moves nothing would prove nothing"
 
 
 def test_answers_are_kept_in_the_sets_order() -> None:

@@ -1,34 +1,37 @@
 /** Ten short judgments, ten key presses. */
 import { boot } from '../js/hit/page.js';
 import { RatingRows, valueOf } from '../js/hit/ratings.js';
-import { around, windowOn } from '../js/boxes/geometry.js';
-import { isTyping } from '../js/boxes/keyboard.js';
 import { watchStages } from '../js/boxes/stage.js';
-import { element, setIcon, setText } from '../js/ui/dom.js';
+import { element } from '../js/ui/dom.js';
 import { gettext, interpolate, pieces } from '../js/ui/i18n.js';
+import { singleKeys } from '../js/ui/keys.js';
+import { Pages } from './pages.js';
+import { wirePhoto } from './photo.js';
 
 const byId = (id) => document.getElementById(id);
 const words = {
   // The count is shown bold, so a translation begins with it, too.
   rated: (n, of) => pieces(gettext('%(count)s rated'), { count: interpolate(gettext('%(n)s of %(of)s'), { n, of }) }),
   row: (n) => interpolate(gettext('Sentence %(n)s'), { n }),
-  zoomIn: gettext('Zoom to the mark'),
-  zoomOut: gettext('Show the whole photo'),
 };
 
 class ComparisonTask {
   start({ config, preview, changed }) {
     this.config = config;
     this.items = [...document.querySelectorAll('.cand')];
+    // A preview shows all sentences: its buttons are off.
+    const pages = new Pages(this.items, preview ? this.items.length : config.unit.per_page, { turned: (index) => this.rows.goTo(index) });
     this.rows = new RatingRows(this.items, {
       enabled: () => !preview && !byId('work').disabled && !byId('work').inert,
+      digits: singleKeys,
+      reveal: (index) => pages.show(index),
       changed: () => {
         this.#progress();
         changed();
       },
     });
     watchStages();
-    wirePeek(config.unit);
+    wirePhoto(config.unit);
     this.#progress();
   }
 
@@ -72,28 +75,6 @@ class ComparisonTask {
     bar.setAttribute('aria-valuenow', String(done));
     bar.firstElementChild.style.setProperty('--v', `${(100 * done) / rated.length}%`);
   }
-}
-
-/** The button and key Z: the mark with some room around it, or the whole photo. */
-function wirePeek({ image, boxes }) {
-  const [button, svg, stage] = [byId('peek'), byId('photo'), byId('stage')];
-  const region = around(boxes);
-  button.hidden = region === null;
-  const toggle = () => {
-    const near = button.getAttribute('aria-pressed') !== 'true';
-    const view = near ? windowOn(region, image) : { left: 0, top: 0, width: image.width, height: image.height };
-    svg.setAttribute('viewBox', `${view.left} ${view.top} ${view.width} ${view.height}`);
-    button.setAttribute('aria-pressed', String(near));
-    setText(button.querySelector('span'), near ? words.zoomOut : words.zoomIn);
-    setIcon(button.querySelector('svg'), near ? 'out' : 'in');
-    stage.dispatchEvent(new Event('stage:measure'));
-  };
-  button.addEventListener('click', toggle);
-  document.addEventListener('keydown', (e) => {
-    if (e.key.toLowerCase() !== 'z' || e.ctrlKey || e.metaKey || e.altKey || isTyping(e.target) || button.hidden) return;
-    e.preventDefault();
-    toggle();
-  });
 }
 
 boot(new ComparisonTask());

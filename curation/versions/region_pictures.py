@@ -1,0 +1,48 @@
+"""The rendered regions of a sealed version's comparison sets: what judges saw and models see, as files."""
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from PIL import Image as Pillow
+
+from curation.models import DatasetVersion, VersionImage
+from curation.records import InvalidInput, Region
+from hits.domain.regions import highlighted_jpeg
+from hits.models import Image
+
+FOLDER = "comparison/regions"
+
+
+def picture_name(input_iid: str) -> str:
+    """Return the name, in an export, of the picture of an instance's region."""
+    return f"{FOLDER}/{input_iid}.jpg"
+
+
+def region_pictures(version: DatasetVersion, rows: Iterable[dict[str, Any]]) -> Iterator[tuple[str, bytes]]:
+    """Yield (name, JPEG) of each comparison row's region, by ``hits.domain.regions.highlighted_jpeg``.
+
+    Rows whose photo was taken down since the version was sealed are left out: nobody may be given it any more.
+
+    Args:
+        rows: comparison rows of the version, as they are exported.
+
+    Raises:
+        InvalidInput: a photo's file is gone.
+    """
+    sealed = dict(VersionImage.objects.filter(version=version).values_list("url", "sha256"))
+    for row in rows:
+        standing = Image.objects.filter(project_id=version.project_id, withdrawn_at__isnull=True)
+        image = standing.filter(sha256=sealed[row["image"]["url"]]).first()
+        if image is None:
+            continue
+        yield picture_name(row["Input_iid"]), _drawn(image, [Region(**box) for box in row["region"]])
+
+
+def _drawn(image: Image, region: list[Region]) -> bytes:
+    try:
+        with image.file.open() as file, Pillow.open(file) as picture:
+            return highlighted_jpeg(picture, region)
+    except FileNotFoundError as error:
+        raise InvalidInput(
+            f"photo {image.name}: its file {image.file.name} is gone; restore the media folder"
+        ) from error

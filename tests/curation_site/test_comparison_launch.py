@@ -1,0 +1,152 @@
+"""What a researcher chooses when a comparison round is launched, and what of it reaches the judges."""
+
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from django.urls import reverse
+
+from curation import services
+from curation.models import ComparisonRound
+from curation.services import JudgesPage
+from hits.models import Observation, Unit
+from hits.services.errors import Refused
+from tests.support import market
+from tests.support.pages import squeezed
+from tests.validation.factory import Work
+from validation.domain.controls import Rates
+from validation.models import ControlUnit, JudgingRound
+
+pytestmark = pytest.mark.django_db
+VALUES = {"name": "", "reward": "0.55", "assignments": "2", "units": "2"}
+
+
+@pytest.fixture
+def pairs(work: Work) -> list[Observation]:
+    """Return twelve pairs of four authors on four photos."""
+    found = [work.observed(work.image(n), worker=f"W{n}") for n in range(4)]
+    return [pair for some in found for pair in some]
+
+
+@pytest.fixture
+def built(work: Work, pairs: list[Observation]) -> ComparisonRound:
+    """Return a round of two sets of three, the first about W0's pair with candidates of W1."""
+    ids = [pair.instance_id for pair in pairs]
+    return services.store_round(
+        project=work.project,
+        options=services.RoundOptions(min_candidates=2),
+        built=services.BuiltRound(
+            encoder="made up",
+            provenance={"code": "test"},
+            instances=12,
+            inferences=12,
+            sets=[
+                services.BuiltSet(pairs[0].pk, ids[3:6], 1, {"available": 30}),
+                services.BuiltSet(pairs[6].pk, ids[9:12], 2, {"available": 30}),
+            ],
+            skipped={},
+        ),
+    )
+
+
+def _payloads(built: ComparisonRound) -> list[dict[str, Any]]:
+    built.refresh_from_db()
+    assert built.batch is not None
+    return [unit.payload for unit in built.batch.units.filter(control=None)]
+
+
+def test_judges_see_neither_clue_nor_reference_unless_asked(built: ComparisonRound) -> None:
+    batch, _ = services.launch_comparison_batch(round=built, by=None)
+    assert [(p["clue"], p["reference"], p["per_page"]) for p in _payloads(built)] == [(None, None, 10)] * 2
+    assert batch.provenance["judges_see"] == {"clue": False, "reference": False, "per_page": 10}
+
+
+def test_what_was_chosen_reaches_every_unit_and_is_kept(
+    built: ComparisonRound, pairs: list[Observation]
+) -> None:
+    page = JudgesPage(clue=True, reference=True, per_page=5)
+    batch, _ = services.launch_comparison_batch(round=built, by=None, page=page)
+    first, second = _payloads(built)
+    assert (first["clue"], first["reference"]) == (pairs[0].clue, pairs[0].inference)
+    assert (second["clue"], second["reference"]) == (pairs[6].clue, pairs[6].inference)
+    assert {first["per_page"], second["per_page"]} == {5}
+    assert batch.provenance["judges_see"] == {"clue": True, "reference": True, "per_page": 5}
+
+
+def test_a_page_of_seven_is_refused() -> None:
+    with pytest.raises(Refused, match="per_page: 7 is not offered; use 5 or 10"):
+        JudgesPage(per_page=7)
+
+
+def test_the_confirming_step_says_and_carries_what_judges_see(
+    client: Client, built: ComparisonRound, pairs: list[Observation], researcher: User
+) -> None:
+    market.fund()
+    client.force_login(researcher)
+    url = reverse("comparison-round", args=[built.project.slug, built.pk])
+    asked = client.post(url, VALUES | {"show_reference": "on", "per_page": "5", "step": "estimate"})
+    page = squeezed(asked)
+    assert "Judges see the region, the reference inference and 5 statements at a time." in page
+    carried = {
+        name: asked.context["form"][name].value() for name in ("show_clue", "show_reference", "per_page")
+    }
+    for name, value in carried.items():
+        assert f'<input type="hidden" name="{name}" value="{value}">' in page
+    assert client.post(url, VALUES | carried | {"step": "launch"}).status_code == 302
+    assert [(p["clue"], p["reference"], p["per_page"]) for p in _payloads(built)] == [
+        (None, pairs[0].inference, 5),
+        (None, pairs[6].inference, 5),
+    ]
+
+
+def test_a_change_after_the_cost_keeps_what_was_chosen(
+    client: Client, built: ComparisonRound, researcher: User
+) -> None:
+    client.force_login(researcher)
+    url = reverse("comparison-round", args=[built.project.slug, built.pk])
+    carried = {"show_clue": "True", "show_reference": "False", "per_page": "5", "step": "change"}
+    page = client.post(url, VALUES | carried).content.decode()
+    assert 'name="show_clue" aria-describedby="id_show_clue_helptext" id="id_show_clue" checked' in page
+    assert (
+        'name="show_reference" aria-describedby="id_show_reference_helptext" id="id_show_reference">' in page
+    )
+    assert '<option value="5" selected>5</option>' in page
+
+
+def test_another_number_of_statements_is_named_at_its_field(
+    client: Client, built: ComparisonRound, researcher: User
+) -> None:
+    client.force_login(researcher)
+    url = reverse("comparison-round", args=[built.project.slug, built.pk])
+    reply = client.post(url, VALUES | {"per_page": "7", "step": "estimate"})
+    assert reply.status_code == 400
+    assert "7 is not one of the available choices" in reply.content.decode()
+
+
+def test_controls_are_paid_for_mixed_in_and_recorded(
+    client: Client, built: ComparisonRound, researcher: User
+) -> None:
+    market.fund()
+    client.force_login(researcher)
+    url = reverse("comparison-round", args=[built.project.slug, built.pk])
+    wish = VALUES | {"repeat": "50"}
+    page = squeezed(client.post(url, wish | {"step": "estimate"}))
+    assert '<span class="num">1</span> control is mixed in.' in page
+    assert "Launch 3 tasks, hold $3.30" in page
+    assert client.post(url, wish | {"step": "launch"}).status_code == 302
+    built.refresh_from_db()
+    assert built.batch is not None
+    assert built.batch.units.count() == 3
+    control = ControlUnit.objects.get(unit__batch=built.batch)
+    assert control.unit.payload in _payloads(built), "a repeat is the same page once more"
+    assert JudgingRound.objects.get(batch=built.batch).repeat_percent == 50
+
+
+def test_an_attention_check_has_the_same_page_as_the_others(built: ComparisonRound) -> None:
+    services.launch_comparison_batch(round=built, by=None, rates=Rates(attention=50))
+    built.refresh_from_db()
+    assert built.batch is not None
+    shapes = {tuple(sorted(unit.payload)) for unit in Unit.objects.filter(batch=built.batch)}
+    assert len(shapes) == 1
+    assert {unit.payload["per_page"] for unit in Unit.objects.filter(batch=built.batch)} == {10}

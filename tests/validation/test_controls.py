@@ -1,0 +1,469 @@
+"""Controls: how they are planned, that they are recorded with the launch, and that nobody can tell them apart."""
+
+import json
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+from django.conf import settings
+from django.test import Client
+from django.urls import reverse
+
+from hits.domain.states import UnitScope
+from hits.marketplace.models import HIT
+from hits.models import AuditEvent, Batch, Hit, Unit
+from hits.mturk.boto import marketplace
+from hits.services.errors import Conflict, Refused
+from hits.services.extend import estimate_extension
+from hits.services.launch import Terms
+from hits.services.publish import publish_batch
+from hits.services.submit import PageKey
+from tests.support.market import fund
+from tests.validation.factory import Work, ratings, review
+from validation.domain.controls import (
+    Control,
+    ControlError,
+    ControlRole,
+    Gold,
+    Own,
+    Rates,
+    alike,
+    check,
+    plan,
+)
+from validation.models import ControlUnit, GoldItem
+from validation.selectors.quality import control_answers
+from validation.services import controls
+from validation.services.judging import (
+    CandidateToRate,
+    RoundPlan,
+    SetToJudge,
+    launch_comparison,
+    launch_review,
+)
+
+REVIEW, LIKERT = "observation_review", "likert_comparison"
+HIT_HOST = settings.HIT_ORIGIN.removeprefix("http://")
+
+
+def pair(n: int, image: int = 0, clue: str = "", inference: str = "") -> Own:
+    payload = {
+        "image": image or n,
+        "observation": f"{n:032x}",
+        "obs_index": 1,
+        "boxes": [{"left": n, "top": 1, "width": 5, "height": 5}],
+        "clue": clue or f"the thing{n} there",
+        "inference": inference or f"Somebody likes thing{n} a lot",
+        "confidence": 1 + n % 3,
+    }
+    return Own(f"{n:032x}", payload, frozenset([1000 + n]))
+
+
+def a_set(n: int, *, size: int = 10, clue: str | None = None) -> Own:
+    payload = {
+        "image": n,
+        "boxes": [{"left": 1, "top": 1, "width": 5, "height": 5}],
+        "clue": clue,
+        "reference": None,
+        "candidates": [{"id": f"{n}-{k}", "inference": f"word{n} number{k}"} for k in range(size)],
+        "set": str(n),
+        "per_page": 5,
+    }
+    return Own(str(n), payload, frozenset([1000 + n]))
+
+
+def gold(n: int, **changes: Any) -> Gold:
+    unit = pair(500 + n)
+    return Gold(n, unit.payload | changes, {"reasonable": ["un"]}, frozenset([2000 + n]))
+
+
+def rng(seed: int = 1) -> np.random.Generator:
+    return np.random.default_rng(seed)
+
+
+def added(units: list[Own | Control], role: ControlRole) -> list[Control]:
+    return [unit for unit in units if isinstance(unit, Control) and unit.role is role]
+
+
+def test_rates_round_up_and_end_at_half() -> None:
+    assert Rates(gold=1, repeat=10).counts(20) == {
+        ControlRole.GOLD: 1,
+        ControlRole.ATTENTION: 0,
+        ControlRole.REPEAT: 2,
+    }
+    assert Rates(5, 5, 5).on_top(101) == 18
+    for bad in (-1, 51):
+        with pytest.raises(ControlError, match="0 to 50 percent"):
+            Rates(attention=bad)
+
+
+def test_a_check_looks_at_what_is_expected_alone() -> None:
+    expected = {"boxes": ["mostly", "entirely_off"], "reasonable": ["un"]}
+    assert check(review("un", "mostly"), expected, REVIEW).passed
+    half = check(review("highly", "mostly"), expected, REVIEW)
+    assert ((half.right, half.of), half.passed) == ((1, 2), False)
+    rated = {"ratings": [{"candidate": "a", "rating": 1}, {"candidate": "b", "rating": 3}]}
+    assert check(rated, {"a": [1, 2]}, LIKERT).passed
+    assert not check(rated, {"a": [1, 2], "b": [1]}, LIKERT).passed
+    assert not check(rated, {"gone": [1]}, LIKERT).passed
+    matched = {"matches": [{"inference": "i", "region": "r"}, {"inference": "j", "region": "s"}]}
+    assert check(matched, {"i": ["r"]}, "localization_match").passed
+    assert alike(review("un"), review("highly"), REVIEW).right == 2
+    with pytest.raises(ControlError, match="cannot be compared"):
+        check({}, {}, "sherlock_observation")
+
+
+def test_own_units_keep_their_order_and_controls_stand_anywhere() -> None:
+    own = [pair(n) for n in range(1, 201)]
+    at: list[int] = []
+    for seed in range(30):
+        mixed = plan(own, [gold(n) for n in range(8)], Rates(5, 5, 5), rng(seed), REVIEW)
+        assert [unit for unit in mixed if isinstance(unit, Own)] == own
+        assert len(mixed) == 230
+        keys = [unit.key for unit in mixed]
+        assert len(set(keys)) == 230
+        assert all(re.fullmatch(r"[0-9a-f]{32}", key) for key in keys)
+        at.extend(n for n, unit in enumerate(mixed) if isinstance(unit, Control))
+    # 900 places out of 30 * 230: uniform within four standard deviations in each of ten parts.
+    parts = np.histogram(at, bins=10, range=(0, 230))[0]
+    assert abs(parts - 90).max() < 4 * np.sqrt(90)
+
+
+def test_the_same_seed_plans_the_same_and_another_does_not() -> None:
+    own = [pair(n) for n in range(1, 41)]
+    one, again, other = (plan(own, [gold(1)], Rates(10, 10, 10), rng(s), REVIEW) for s in (3, 3, 4))
+    assert one == again
+    assert one != other
+
+
+def test_gold_is_used_once_before_twice_and_never_beside_its_own_item() -> None:
+    own = [pair(n) for n in range(1, 21)]
+    items = [gold(n) for n in range(4)]
+    mixed = added(plan(own, items, Rates(gold=50), rng(), REVIEW), ControlRole.GOLD)
+    counts = [sum(unit.gold == item.pk for unit in mixed) for item in items]
+    assert sorted(counts) == [2, 2, 3, 3]
+    assert len({unit.key for unit in mixed}) == 10
+    assert all(unit.authors == {2000 + unit.gold} for unit in mixed if unit.gold is not None)
+    asked = Gold(9, own[0].payload, {"reasonable": ["un"]})
+    mixed = added(plan(own, [asked, items[0]], Rates(gold=50), rng(), REVIEW), ControlRole.GOLD)
+    assert {unit.gold for unit in mixed} == {0}
+
+
+def test_gold_without_items_says_what_to_do() -> None:
+    with pytest.raises(ControlError, match="gold desk"):
+        plan([pair(1)], [], Rates(gold=5), rng(), REVIEW)
+
+
+def test_gold_shows_what_the_round_shows_or_is_left_out() -> None:
+    shown = a_set(9, clue="a cup").payload | {"reference": "tea"}
+    item = Gold(1, shown, {"9-0": [3]})
+    (hidden,) = added(plan([a_set(1)], [item], Rates(gold=1), rng(), LIKERT), ControlRole.GOLD)
+    assert (hidden.payload["clue"], hidden.payload["reference"], hidden.payload["per_page"]) == (
+        None,
+        None,
+        5,
+    )
+    bare = Gold(2, a_set(8).payload, {"8-0": [3]})
+    for own, fitting in ((a_set(1, clue="a hat"), 1), (a_set(1), 2)):
+        mixed = added(plan([own], [item, bare], Rates(gold=50), rng(), LIKERT), ControlRole.GOLD)
+        assert fitting in {unit.gold for unit in mixed} or len(mixed) == 1
+    with pytest.raises(ControlError, match="no active gold item"):
+        plan([a_set(1, clue="a hat")], [bare], Rates(gold=1), rng(), LIKERT)
+    with pytest.raises(ControlError, match="no active gold item"):
+        plan([a_set(1, size=6)], [bare], Rates(gold=1), rng(), LIKERT)
+
+
+def test_an_attention_check_is_another_photos_text_over_these_boxes() -> None:
+    own = [pair(n) for n in range(1, 31)]
+    by_key = {unit.key: unit for unit in own}
+    for control in added(plan(own, [], Rates(attention=50), rng(), REVIEW), ControlRole.ATTENTION):
+        donor = by_key[control.of or ""]
+        host = next(unit for unit in own if unit.payload["boxes"] == control.payload["boxes"])
+        assert donor.payload["image"] != host.payload["image"] == control.payload["image"]
+        assert control.payload["clue"] == donor.payload["clue"]
+        assert control.payload["observation"] == control.key
+        assert control.authors == host.authors | donor.authors
+        assert control.payload.keys() == host.payload.keys()
+        assert not check(review("highly", "appropriate"), control.expected, REVIEW).passed
+        assert check(review("relatively", "entirely_off"), control.expected, REVIEW).passed
+
+
+def test_an_attention_check_takes_the_text_with_least_in_common() -> None:
+    near = [pair(n, clue="the wooden table", inference="Somebody eats at the table") for n in range(1, 9)]
+    far = pair(99, clue="a parked lorry", inference="Goods were delivered")
+    for seed in range(10):
+        mixed = added(plan([*near, far], [], Rates(attention=50), rng(seed), REVIEW), ControlRole.ATTENTION)
+        assert all(unit.of == far.key for unit in mixed if unit.payload["image"] != 99)
+
+
+def test_an_attention_check_of_a_set_has_two_foreign_statements() -> None:
+    own = [a_set(n) for n in range(1, 9)]
+    for control in added(plan(own, [], Rates(attention=50), rng(), LIKERT), ControlRole.ATTENTION):
+        ids = [candidate["id"] for candidate in control.payload["candidates"]]
+        foreign = [key for key in ids if not key.startswith(f"{control.payload['image']}-")]
+        assert len(ids) == len(set(ids)) == 10
+        assert sorted(foreign) == sorted(control.expected)
+        assert len(foreign) == 2
+        assert set(map(tuple, control.expected.values())) == {(1, 2)}
+        assert control.payload["set"] == control.key
+
+
+@pytest.mark.parametrize(
+    ("own", "kind", "words"),
+    [
+        ([pair(1, image=7), pair(2, image=7)], REVIEW, "two different photos"),
+        ([pair(1)], "localization_match", "there are none for localization_match"),
+    ],
+)
+def test_attention_checks_that_cannot_be_made_say_so(own: list[Own], kind: str, words: str) -> None:
+    with pytest.raises(ControlError, match=words):
+        plan(own, [], Rates(attention=5), rng(), kind)
+
+
+def test_a_repeat_has_the_same_payload_and_stands_apart() -> None:
+    own = [pair(n) for n in range(1, 201)]
+    mixed = plan(own, [], Rates(repeat=10), rng(), REVIEW)
+    at = {unit.key: n for n, unit in enumerate(mixed)}
+    by_key = {unit.key: unit for unit in own}
+    repeats = added(mixed, ControlRole.REPEAT)
+    assert len({unit.of for unit in repeats}) == len(repeats) == 20
+    for unit in repeats:
+        original = by_key[unit.of or ""]
+        assert (unit.payload, unit.authors) == (original.payload, original.authors)
+        assert abs(at[unit.key] - at[original.key]) > 20
+
+
+# -- with rows
+
+
+def make_gold(work: Work, worker: str = "GOLDAUTHOR") -> GoldItem:
+    row = work.observed(work.image(50), worker=worker)[0]
+    batch, _ = launch_review(project=work.project, observations=[row], by=None)
+    return controls.add_gold(unit=batch.units.get(), expected={"reasonable": ["highly"]}, by=None)
+
+
+@pytest.mark.django_db
+def test_a_launch_writes_its_controls_with_it_and_only_once(work: Work) -> None:
+    item = make_gold(work)
+    rows = [row for n in range(4) for row in work.observed(work.image(n), worker=f"W{n}")]
+    rates = RoundPlan(rates=Rates(gold=10, attention=10, repeat=10))
+    batch, _ = launch_review(project=work.project, observations=rows, by=None, plan=rates, once="x")
+    again, _ = launch_review(project=work.project, observations=rows, by=None, plan=rates, once="x")
+    assert again == batch
+    found = {row.role: row for row in ControlUnit.objects.filter(unit__batch=batch).select_related("unit")}
+    assert ControlUnit.objects.count() == 6  # two of each, and the roles are three
+    assert set(found) == {"gold", "attention", "repeat"}
+    assert (found["gold"].gold, found["gold"].expected) == (item, {"reasonable": ["highly"]})
+    assert found["repeat"].of is not None
+    assert found["repeat"].unit.payload == found["repeat"].of.payload
+    assert (found["attention"].gold, found["repeat"].expected) == (None, {})
+    keys = set(batch.units.values_list("key", flat=True))
+    assert len(keys) == 18
+    assert item.key not in keys
+    pairs = {row.instance_id for row in rows}
+    assert sum(key in pairs for key in keys) == 12
+
+
+@pytest.mark.django_db
+def test_no_control_reaches_the_author_of_what_it_shows(work: Work) -> None:
+    item = make_gold(work)
+    rows = [row for n in range(4) for row in work.observed(work.image(n), worker=f"W{n}")]
+    batch, _ = launch_review(
+        project=work.project, observations=rows, by=None, plan=RoundPlan(rates=Rates(50, 50, 50))
+    )
+    by_id = {row.instance_id: row.submission.attempt.worker_id for row in rows}
+    for row in ControlUnit.objects.filter(unit__batch=batch).select_related("unit", "of"):
+        barred = set(row.unit.excluded_workers.values_list("pk", flat=True))
+        if row.role == ControlRole.GOLD:
+            assert barred == {item.author_id}
+        elif row.role == ControlRole.REPEAT:
+            assert barred == {by_id[row.of.key]}
+        else:
+            hosts = {by_id[r.instance_id] for r in rows if r.image_id == row.unit.payload["image"]}
+            assert barred == {by_id[row.of.key]} | hosts
+
+
+@pytest.mark.django_db
+def test_gold_on_a_photo_that_was_taken_down_is_left_out(work: Work) -> None:
+    item = make_gold(work)
+    rows = work.observed(work.image(1), worker="A")
+    type(work.image(1)).objects.filter(pk=item.payload["image"]).update(withdrawn_at="2026-11-20T10:00Z")
+    with pytest.raises(Refused, match="no active gold item"):
+        launch_review(project=work.project, observations=rows, by=None, plan=RoundPlan(rates=Rates(gold=5)))
+    assert Batch.objects.filter(kind=REVIEW).count() == 1
+
+
+@pytest.mark.django_db
+def test_gold_is_added_once_and_only_with_an_answer(work: Work) -> None:
+    item = make_gold(work)
+    unit = Unit.objects.get(batch__kind=REVIEW)
+    assert item.payload == unit.payload
+    assert re.fullmatch(r"[0-9a-f]{32}", item.key)
+    assert item.key != unit.key
+    assert (item.author, AuditEvent.objects.filter(action="gold.add").count()) == (
+        unit.excluded_workers.get(),
+        1,
+    )
+    for expected, words in (
+        ({}, "tick the right answers"),
+        ({"reasonable": ["highly", "relatively", "un"]}, "not all of its answers"),
+        ({"reasonable": ["maybe"]}, "maybe is no answer about reasonable"),
+        ({"colour": ["red"]}, "colour is nothing that this task asks about"),
+    ):
+        with pytest.raises(Refused, match=words):
+            controls.add_gold(unit=unit, expected=expected, by=None)
+    with pytest.raises(Conflict, match="already"):
+        controls.add_gold(unit=unit, expected={"boxes": ["mostly"]}, by=None)
+    with pytest.raises(Refused, match="401 characters"):
+        controls.change_gold(gold=item, expected={"boxes": ["mostly"]}, note="x" * 401, by=None)
+    controls.change_gold(gold=item, expected={"boxes": ["mostly"]}, note=" sure ", by=None)
+    item.refresh_from_db()
+    assert (item.expected, item.note) == ({"boxes": ["mostly"]}, "sure")
+    assert controls.switch_gold(gold=item, on=False, by=None)
+    assert not controls.switch_gold(gold=item, on=False, by=None)
+    rows = work.observed(work.image(1), worker="A")
+    with pytest.raises(Refused, match="no active gold item"):
+        launch_review(project=work.project, observations=rows, by=None, plan=RoundPlan(rates=Rates(gold=5)))
+
+
+@pytest.mark.django_db
+def test_answers_to_controls_are_checked_and_repeats_compared_with_the_first(work: Work) -> None:
+    make_gold(work)
+    rows = [row for n in range(2) for row in work.observed(work.image(n), worker=f"W{n}")]
+    batch, _ = launch_review(
+        project=work.project, observations=rows, by=None, plan=RoundPlan(rates=Rates(20, 20, 20))
+    )
+    work.publish(batch)
+    for hit in Hit.objects.filter(unit__batch=batch, unit__control=None):
+        work.answered(hit, "JUDGE", review("highly", "appropriate", "very"))
+    for hit in Hit.objects.filter(unit__control__isnull=False).select_related("unit__control"):
+        said = "relatively" if hit.unit.control.role == ControlRole.REPEAT else "highly"
+        work.answered(hit, "JUDGE", review(said, "appropriate", "very"))
+        work.answered(hit, "OTHER", review("un", "entirely_off", "very"))
+    found = control_answers(work.project, REVIEW)
+    got = {
+        worker: {
+            role: [(a.checked.right, a.checked.of) for a in answers if a.role is role] for role in ControlRole
+        }
+        for worker, answers in found.items()
+    }
+    judge, other = sorted(got)
+    assert got[judge] == {
+        ControlRole.GOLD: [(1, 1)] * 2,
+        ControlRole.ATTENTION: [(0, 2)] * 2,
+        ControlRole.REPEAT: [(2, 3)] * 2,
+    }
+    # OTHER did none of the originals, so their repeats have nothing to be compared with.
+    assert got[other] == {
+        ControlRole.GOLD: [(0, 1)] * 2,
+        ControlRole.ATTENTION: [(2, 2)] * 2,
+        ControlRole.REPEAT: [],
+    }
+    assert control_answers(work.project, REVIEW, workers=[other]) == {other: found[other]}
+
+
+@pytest.mark.django_db
+def test_whole_projects_meet_a_repeat_once_and_an_extension_covers_controls(work: Work) -> None:
+    rows = [row for n in range(2) for row in work.observed(work.image(n), worker=f"W{n}")]
+    batch, _ = launch_review(
+        project=work.project,
+        observations=rows,
+        by=None,
+        plan=RoundPlan(rates=Rates(attention=20, repeat=20)),
+        terms=Terms(opinions=1),
+    )
+    assert batch.unit_scope == UnitScope.PROJECT
+    work.publish(batch)
+    units = batch.units.count()
+    assert units == 10
+    # Keys differ, so that one worker may do the original and its repeat.
+    for hit in Hit.objects.filter(unit__batch=batch):
+        work.answered(hit, "JUDGE", review())
+    assert estimate_extension(batch, 2).assignments == 2 * units
+
+
+# -- nobody can tell
+
+
+def comparison(work: Work, plan: RoundPlan) -> Batch:
+    mine = [work.observed(work.image(n), worker=f"W{n}", count=5) for n in range(4)]
+    texts = [row for rows in mine for row in rows]
+    sets = [
+        SetToJudge(
+            id=f"set-{n}",
+            gold=rows[0].instance_id,
+            image_id=rows[0].image_id,
+            boxes=rows[0].boxes,
+            candidates=[CandidateToRate(row.instance_id, row.inference) for row in texts[3 * n : 3 * n + 6]],
+        )
+        for n, rows in enumerate(mine)
+    ]
+    return launch_comparison(project=work.project, sets=sets, by=None, plan=plan)[0]
+
+
+def review_round(work: Work, plan: RoundPlan) -> Batch:
+    rows = [row for n in range(4) for row in work.observed(work.image(n), worker=f"W{n}")]
+    return launch_review(project=work.project, observations=rows, by=None, plan=plan)[0]
+
+
+def shape(value: Any) -> Any:
+    """Return what a value is made of: keys and types, without what it says."""
+    if isinstance(value, dict):
+        return {key: shape(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [shape(value[0])] if value else []
+    return type(value).__name__
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize(("kind", "launch"), [(REVIEW, review_round), (LIKERT, comparison)])
+def test_no_worker_can_tell_a_control(work: Work, kind: str, launch: Any) -> None:
+    fund()
+    if kind == REVIEW:
+        make_gold(work)
+    batch = launch(work, RoundPlan(rates=Rates(gold=10 if kind == REVIEW else 0, attention=25, repeat=25)))
+    publish_batch(batch=batch, marketplace=marketplace())
+    frame = Client(HTTP_HOST=HIT_HOST)
+    seen: dict[bool, set[str]] = {True: set(), False: set()}
+    for hit in Hit.objects.filter(unit__batch=batch).select_related("unit"):
+        control = ControlUnit.objects.filter(unit=hit.unit).exists()
+        key = PageKey(str(hit.unit.public_id), str(hit.hit_id), "3ASG", "AWILMA")
+        address = reverse("hit-page", args=[hit.unit.public_id])
+        query = {
+            "assignmentId": key.assignment_id,
+            "hitId": key.hit_id,
+            "workerId": key.worker_id,
+            "turkSubmitTo": f"{settings.PUBLIC_URL}/a/secret",
+        }
+        html = frame.get(address, query).content.decode()
+        assert not re.search(r"\bgold\b|attention|\bcontrol_|is_control|repeat_of", html, re.IGNORECASE)
+        assert hit.unit.key not in html
+        found = re.search(r'<script[^>]*id="hit-config"[^>]*>(.*?)</script>', html, re.DOTALL)
+        assert found is not None
+        config = json.loads(found[1])
+        assert not {"key", "expected", "observation", "set"} & set(config["unit"])
+        remote = HIT.objects.get(hit_id=hit.hit_id)
+        told = {
+            "config": shape(config),
+            "tags": re.findall(r"<(\w+)", html),
+            "pay": (config["pay"], config["usual_seconds"]),
+            "hit": [getattr(remote, name) for name in ("hit_type_id", "max_assignments")],
+            "annotation": re.sub(r"[0-9a-f-]{36}", "<id>", hit.annotation),
+        }
+        seen[control].add(json.dumps(told, sort_keys=True, default=str))
+    assert seen[True] == seen[False]
+    assert len(seen[True]) == 1
+
+
+@pytest.mark.django_db
+def test_ratings_of_a_set_repeated_are_compared_statement_by_statement(work: Work) -> None:
+    batch = comparison(work, RoundPlan(rates=Rates(repeat=25)))
+    work.publish(batch)
+    repeat = ControlUnit.objects.get()
+    first, second = (Hit.objects.get(unit=unit) for unit in (repeat.of, repeat.unit))
+    work.answered(first, "J", ratings(first, 1, 2, 3))
+    work.answered(second, "J", ratings(second, 1, 2, 1))
+    ((answer,),) = control_answers(work.project, LIKERT).values()
+    assert (answer.checked.right, answer.checked.of) == (4, 6)
+    assert answer.first is not None

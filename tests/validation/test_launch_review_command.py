@@ -1,0 +1,85 @@
+"""``manage.py launch_review``: the selections, one JSON object, and one line with status 2 on bad input."""
+
+import json
+from collections.abc import Callable
+from io import StringIO
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from hits.models import Assignment, Batch, Image, Observation, Project
+from tests.support import loop, market
+from validation.models import ControlUnit, JudgingRound
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def pairs(project: Project, make_image: Callable[..., Image]) -> list[Observation]:
+    """Return six approved pairs of two workers, from the marketplace."""
+    market.fund()
+    batch = loop.published(project, [make_image(1), make_image(2)])
+    for hit, name in zip(batch.units.all(), ("wilma", "walt"), strict=True):
+        market.work(hit.hits.get(), market.market_worker(name))
+    for assignment in loop.collected(batch):
+        loop.approve(assignment)
+    assert Assignment.objects.filter(status="Approved").count() == 2
+    return list(Observation.objects.order_by("pk"))
+
+
+def launch(project: Project, *flags: str) -> dict[str, Any]:
+    out = StringIO()
+    call_command("launch_review", "--project", project.slug, "--json", *flags, stdout=out)
+    found: dict[str, Any] = json.loads(out.getvalue())
+    return found
+
+
+def test_a_sample_is_published_and_its_seed_said(project: Project, pairs: list[Observation]) -> None:
+    said = launch(project, "--sample", "4", "--seed", "11", "--reward-cents", "45", "--judges", "2")
+    assert (said["pairs"], said["of"], said["hits"], said["assignments"]) == (4, 6, 4, 8)
+    assert said["selection"]["seed"] == 11
+    assert said["estimate_cents"] == 4 * 2 * 45
+    assert said["state"] == "live"
+    assert JudgingRound.objects.get(batch=said["batch"]).selection == said["selection"]
+    rest = launch(project)
+    assert (rest["pairs"], rest["of"], rest["selection"]["how"]) == (2, 2, "all")
+
+
+def test_pairs_of_a_worker(project: Project, pairs: list[Observation]) -> None:
+    author = pairs[0].submission.attempt.worker
+    said = launch(project, "--worker", f"W-{author.pk}")
+    assert said["pairs"] == 3
+    keys = set(Batch.objects.get(pk=said["batch"]).units.values_list("key", flat=True))
+    assert keys == {pair.instance_id for pair in pairs if pair.submission.attempt.worker == author}
+
+
+def test_strata_with_controls(project: Project, pairs: list[Observation]) -> None:
+    said = launch(project, "--stratify", "worker", "--each", "2", "--seed", "1", "--repeat", "50")
+    assert (said["pairs"], said["hits"]) == (4, 6)
+    assert ControlUnit.objects.filter(unit__batch=said["batch"]).count() == 2
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        (["--sample", "0"], "n: take at least one pair"),
+        (["--worker", "wilma"], "--worker wilma: write it as the pages do, such as W-12"),
+        (["--worker", "W-999999"], "this finds none of 6 pairs"),
+        (["--stratify", "worker"], "--stratify: give --each N"),
+        (["--each", "4"], "--each and --total go with --stratify"),
+        (["--gold", "60"], "--gold: use 0 to 50 percent of the round"),
+        (["--gold", "5"], "gold"),
+        (["--judges", "101"], "opinions: use 1 to 100"),
+        (["--most-judges", "3"], "most judges: give more than the 3 that each gets anyway"),
+        (["--seed", "-1"], "seed: use 0 to"),
+    ],
+)
+def test_bad_input_is_one_line_with_status_two(
+    project: Project, pairs: list[Observation], flags: list[str], message: str
+) -> None:
+    with pytest.raises(CommandError, match=message) as caught:
+        launch(project, *flags)
+    assert caught.value.returncode == 2
+    assert "\n" not in str(caught.value)
+    assert not Batch.objects.filter(kind="observation_review").exists()

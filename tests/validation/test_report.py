@@ -1,0 +1,222 @@
+"""What a report computes, keeps and says, over judgments written by hand and by a crowd."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.core.management import CommandError, call_command
+
+from hits.domain.states import AssignmentStatus, JobState
+from hits.models import Assignment, Hit, Image, Job, Project, Worker
+from hits.services.errors import Conflict, Refused
+from tests.validation.factory import Work, review
+from tests.validation.many_judgments import CAREFUL, SPAMMING, Crowd, fill
+from validation import tasks
+from validation.models import ImportedJudgment, JudgingReport, JudgmentImport, WorkerQuality
+from validation.selectors import report as selectors
+from validation.services.judging import launch_review
+from validation.services.report import compute, refresh_reports, request_report
+
+pytestmark = pytest.mark.django_db(transaction=True)
+REVIEW = "observation_review"
+
+
+@pytest.fixture
+def image(make_image: Callable[..., Image]) -> Image:
+    return make_image(1)
+
+
+def reviewed(work: Work, image: Image, *answers: list[dict[str, str]]) -> list[Hit]:
+    """Launch a review of as many pairs as there are lists, and let judges J0, J1 … answer each pair in turn."""
+    pairs = work.observed(image, count=max(3, len(answers)))[: len(answers)]
+    batch, _ = launch_review(project=work.project, observations=pairs, by=None)
+    work.publish(batch)
+    hits = list(Hit.objects.filter(unit__batch=batch).order_by("pk"))
+    for hit, given in zip(hits, answers, strict=True):
+        for number, answer in enumerate(given):
+            work.answered(hit, f"J{number}", answer)
+    return hits
+
+
+def test_the_report_says_what_the_votes_say(work: Work, image: Image) -> None:
+    reviewed(
+        work,
+        image,
+        [review(), review(), review("un")],
+        [review("un"), review("un", "entirely_off"), review("relatively", "entirely_off", "not_at_all")],
+        [review(), review("un")],
+    )
+    report = compute(project=work.project, kind=REVIEW)
+    found = report.figures["dimensions"]["reasonable"]
+    assert dict(found["labels"]) == {"un": 4, "relatively": 1, "highly": 3}
+    assert (found["share"]["count"], found["share"]["of"], found["share"]["undecided"]) == (1, 3, 1)
+    assert found["share"]["low"] < 100 / 3 < found["share"]["high"]
+    assert (report.judgments, report.ratings) == (8, 24)
+    assert report.figures["sentence"].startswith("33.3% of the observation pairs are acceptable with 66.7%")
+    assert report.until == Assignment.objects.latest("submitted_at").submitted_at
+    # Pairs with unequal labels, by hand: 2 of 3, 2 of 3 and 1 of 1 disagree.
+    assert found["coefficients"]["percent"]["value"] == pytest.approx((1 / 3 + 1 / 3 + 0) / 3)
+    hardest = found["hardest"][0]
+    assert len(hardest["labels"]) == 2
+    assert sum(map(sum, found["confusion"])) == pytest.approx(8)
+
+
+def test_workers_are_ranked_with_what_they_did(work: Work, image: Image) -> None:
+    reviewed(work, image, *[[review(), review(), review("un", "entirely_off", "not_at_all")]] * 3)
+    report = compute(project=work.project, kind=REVIEW)
+    rows = list(report.workers.select_related("worker"))
+    assert [row.rank for row in rows] == [1, 2, 3]
+    assert rows[-1].worker.worker_id == "J2"
+    assert rows[-1].figures["agreement"] == [0, 18]
+    assert rows[0].figures["agreement"] == [9, 18]
+    assert rows[0].figures["judgments"] == 3
+    assert rows[0].figures["median_seconds"] == 60
+    assert rows[0].figures["cents_per_hour"] == Hit.objects.latest("pk").unit.batch.reward_cents * 60
+
+
+def test_the_same_judgments_give_no_new_report(work: Work, image: Image) -> None:
+    hits = reviewed(work, image, [review(), review("un")])
+    first = compute(project=work.project, kind=REVIEW)
+    again = compute(project=work.project, kind=REVIEW)
+    assert again.pk == first.pk
+    assert again.figures["unchanged"]
+    assert JudgingReport.objects.count() == 1
+    work.answered(hits[0], "J9", review())
+    assert selectors.since(first) == 1
+    third = compute(project=work.project, kind=REVIEW)
+    assert third.pk != first.pk
+    assert third.data_sha256 != first.data_sha256
+    assert "unchanged" not in third.figures
+
+
+def test_the_same_judgments_give_the_same_figures(work: Work, image: Image) -> None:
+    reviewed(work, image, [review(), review("un")], [review(), review()], [review("un"), review("un")])
+    first = compute(project=work.project, kind=REVIEW).figures
+    JudgingReport.objects.all().delete()
+    second = compute(project=work.project, kind=REVIEW).figures
+    first.pop("checked_at"), second.pop("checked_at")
+    assert first == second
+
+
+def test_a_rejection_and_another_target_make_new_figures(work: Work, image: Image) -> None:
+    reviewed(work, image, [review(), review("un")])
+    first = compute(project=work.project, kind=REVIEW)
+    Assignment.objects.filter(worker__worker_id="J1").update(status=AssignmentStatus.REJECTED)
+    assert selectors.since(first) == -1
+    second = compute(project=work.project, kind=REVIEW)
+    assert (second.judgments, second.pk != first.pk) == (1, True)
+    work.project.target_cents_per_hour += 100
+    work.project.save()
+    assert compute(project=work.project, kind=REVIEW).pk != second.pk
+
+
+def test_controls_are_no_judgments(work: Work, image: Image) -> None:
+    from validation.domain.controls import ControlRole
+    from validation.models import ControlUnit
+
+    hits = reviewed(work, image, [review(), review()], [review("un"), review("un")])
+    ControlUnit.objects.create(
+        unit=hits[1].unit, role=ControlRole.ATTENTION, expected={"reasonable": ["highly"]}
+    )
+    report = compute(project=work.project, kind=REVIEW)
+    assert (report.judgments, report.figures["controls"]) == (2, 2)
+    assert report.figures["dimensions"]["reasonable"]["share"]["of"] == 1
+    assert report.workers.first().figures["attention"] == [0, 1]
+
+
+def test_imported_judgments_count_and_have_no_worker(work: Work, image: Image) -> None:
+    source = JudgmentImport.objects.create(
+        project=work.project, kind=REVIEW, name="Old", sha256="0" * 64, judgments=2
+    )
+    for rater in ("a" * 32, "b" * 32):
+        ImportedJudgment.objects.create(source=source, item="f" * 32, rater=rater, answer=review())
+    report = compute(project=work.project, kind=REVIEW)
+    assert (report.judgments, report.figures["imported"], report.workers.count()) == (2, 2, 0)
+    assert report.figures["time"] is None
+
+
+def test_without_judgments_there_is_no_report(work: Work) -> None:
+    with pytest.raises(Refused, match="nothing has been judged"):
+        compute(project=work.project, kind=REVIEW)
+    with pytest.raises(Refused, match="is not judged; use one of"):
+        request_report(project=work.project, kind="sherlock_observation", by=None)
+
+
+def test_a_job_computes_and_only_one_at_a_time(work: Work, image: Image, researcher: User) -> None:
+    reviewed(work, image, [review(), review("un")])
+    job = request_report(project=work.project, kind=REVIEW, by=researcher)
+    with pytest.raises(Conflict):
+        request_report(project=work.project, kind=REVIEW, by=researcher)
+    tasks.compute_report(job.pk)
+    job.refresh_from_db()
+    assert (job.state, job.error, job.result["judgments"]) == (JobState.DONE, "", 2)
+    assert JudgingReport.objects.get().computed_by == researcher
+
+
+def test_a_cancelled_job_leaves_no_report(work: Work, image: Image) -> None:
+    reviewed(work, image, [review(), review("un")])
+    job = request_report(project=work.project, kind=REVIEW, by=None)
+    Job.objects.filter(pk=job.pk).update(cancel_requested=True)
+    tasks.compute_report(job.pk)
+    job.refresh_from_db()
+    assert job.state == JobState.CANCELLED
+    assert not JudgingReport.objects.exists()
+    assert not WorkerQuality.objects.exists()
+
+
+def test_the_hourly_look_queues_what_is_behind(work: Work, image: Image) -> None:
+    assert refresh_reports() == 0
+    hits = reviewed(work, image, [review(), review("un")])
+    assert refresh_reports() == 1
+    assert refresh_reports() == 0  # one is under way
+    tasks.compute_report(Job.objects.get(task=selectors.COMPUTE).pk)
+    assert refresh_reports() == 0
+    work.answered(hits[0], "J7", review())
+    assert refresh_reports() == 1
+
+
+@pytest.mark.parametrize("kind", [REVIEW, "likert_comparison"])
+def test_a_crowd_of_known_quality_is_told_apart(project: Project, image: Image, kind: str) -> None:
+    crowd = Crowd(items=150, judges=3, workers=20, kind=kind)
+    fill(project, [image], crowd)
+    report = compute(project=project, kind=kind)
+    quality = {worker.pk: q for worker, q in zip(crowd.people, crowd.quality, strict=True)}
+    order = [quality[pk] for pk in report.workers.order_by("rank").values_list("worker_id", flat=True)]
+    assert order[-2:] == [SPAMMING, SPAMMING]
+    assert set(order[:12]) == {CAREFUL}
+    assert report.ratings == (450 * 3 if kind == REVIEW else 4500)
+    json.dumps(report.figures, allow_nan=False)
+    if kind == "likert_comparison":
+        assert report.figures["pairwise"]["sets"] == 150
+        assert "average" in report.figures["sentence"]
+
+
+def test_the_command_prints_and_writes_rows(work: Work, image: Image, tmp_path: Any, capsys: Any) -> None:
+    reviewed(work, image, [review(), review("un")])
+    call_command("judging_report", project=work.project.slug, json=True, rows=tmp_path / "rows")
+    found = json.loads(capsys.readouterr().out)
+    assert found["judgments"] == 2
+    assert found["rows"]["rows"] == 6
+    assert sorted(path.name for path in (tmp_path / "rows").iterdir()) == [
+        "manifest.json",
+        "rows.csv",
+        "rows.parquet",
+    ]
+    call_command("judging_report", project=work.project.slug)
+    told = capsys.readouterr().out
+    assert "unchanged since it was computed" in told
+    assert not any(w.worker_id in told for w in Worker.objects.all())
+
+
+def test_the_command_refuses_in_one_line(work: Work, tmp_path: Any) -> None:
+    for wrong, said in (
+        ({"project": "nowhere"}, "there is no such project"),
+        ({"project": work.project.slug, "kind": "nonsense"}, "is not judged; use one of observation_review"),
+        ({"project": work.project.slug}, "nothing has been judged yet"),
+    ):
+        with pytest.raises(CommandError, match=said) as error:
+            call_command("judging_report", **wrong)
+        assert error.value.returncode == 2
+        assert "\n" not in str(error.value)

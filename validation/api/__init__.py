@@ -1,0 +1,1 @@
+"""What researchers' scripts read of judging."""

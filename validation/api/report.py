@@ -1,0 +1,47 @@
+"""A judging report as JSON."""
+
+from typing import Any
+
+from django.http import Http404
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from hits.domain.states import Role
+from hits.models import Project
+from hits.selectors.roles import may
+from validation.models import JudgingReport
+from validation.selectors import report as selectors
+
+
+class JudgingReportView(APIView):
+    """GET /api/projects/<slug>/judging/<kind>/report/: the newest figures. No part in the project: 404."""
+
+    def get(self, request: Request, slug: str, kind: str) -> Response:
+        """Return the newest report with its age, and workers by their short names; 404 while there is none."""
+        project = Project.objects.filter(slug=slug).first()
+        if project is None or not may(request.user, project, Role.RESEARCHER) or kind not in selectors.KINDS:
+            raise Http404
+        report = selectors.latest(project, kind)
+        if report is None:
+            raise Http404("Nothing was computed yet.")
+        return Response(_told(report))
+
+
+def _told(report: JudgingReport) -> dict[str, Any]:
+    return {
+        "project": report.project.slug,
+        "kind": report.kind,
+        "computed_at": report.computed_at,
+        "seconds": report.seconds,
+        "judgments": report.judgments,
+        "ratings": report.ratings,
+        "until": report.until,
+        "since": selectors.since(report),
+        "data_sha256": report.data_sha256,
+        "figures": report.figures,
+        "workers": [
+            {"rank": row.rank, "worker": str(row.worker), "figures": row.figures}
+            for row in selectors.workers_of(report)
+        ],
+    }

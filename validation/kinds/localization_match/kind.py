@@ -1,0 +1,169 @@
+"""Match the inferences about an image to its regions, one to one (Sherlock; paper 000 §4.2)."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from random import Random
+from string import ascii_uppercase
+from typing import Any, ClassVar
+
+from pydantic import Field, ValidationInfo, field_validator
+
+from hits.domain.facts import ImageFacts
+from hits.domain.states import Purpose
+from hits.domain.text import MAX_INFERENCE
+from hits.kind import FieldError, HitKind, Schema, UnitBox
+from validation.domain.localization import LEAST_PAIRS, MOST_PAIRS
+
+COLOURS = 5  # observation colours; from the sixth region on they come again, with another letter
+_ID = r"^[0-9a-f]{16}$"
+
+
+class Region(Schema):
+    """One region: its boxes, under an id that says nothing about the inference written for it."""
+
+    id: str = Field(pattern=_ID)
+    boxes: list[UnitBox] = Field(min_length=1)
+
+
+class Inference(Schema):
+    """One inference, under an id that says nothing about its region."""
+
+    id: str = Field(pattern=_ID)
+    text: str = Field(min_length=1, max_length=MAX_INFERENCE)
+
+
+class Unit(Schema):
+    """An image with as many regions as inferences. ``truth`` (inference id -> region id) stays on the server."""
+
+    set: str = Field(min_length=1, max_length=64)
+    image: int
+    regions: list[Region] = Field(min_length=LEAST_PAIRS, max_length=MOST_PAIRS)
+    inferences: list[Inference] = Field(min_length=LEAST_PAIRS, max_length=MOST_PAIRS)
+    truth: dict[str, str]
+
+    @field_validator("regions", "inferences")
+    @classmethod
+    def _distinct(cls, rows: list[Any]) -> list[Any]:
+        if len({row.id for row in rows}) != len(rows):
+            raise ValueError("an id stands twice: list each once")
+        return rows
+
+    @field_validator("truth")
+    @classmethod
+    def _one_to_one(cls, truth: dict[str, str], info: ValidationInfo) -> dict[str, str]:
+        if "regions" not in info.data or "inferences" not in info.data:
+            return truth  # what is wrong there is told there
+        inferences = {row.id for row in info.data["inferences"]}
+        regions = {row.id for row in info.data["regions"]}
+        if set(truth) != inferences or len(truth) != len(regions) or set(truth.values()) != regions:
+            raise ValueError("give each inference its own region, and leave no region over")
+        return truth
+
+
+class Match(Schema):
+    """One inference and the region that was chosen for it."""
+
+    inference: str = Field(max_length=64)
+    region: str = Field(max_length=64)
+
+
+class Answer(Schema):
+    """A complete one-to-one assignment."""
+
+    matches: list[Match] = Field(max_length=10 * MOST_PAIRS)
+
+
+class LocalizationMatch(HitKind):
+    """A worker says which region each inference belongs to; the answer key is the pair's own region."""
+
+    name: ClassVar[str] = "localization_match"
+    version: ClassVar[int] = 1
+    title: ClassVar[str] = "Match statements to the marked parts of a photo"
+    description: ClassVar[str] = (
+        "See a photo with several marked parts and as many statements. Say which part each statement is about."
+    )
+    keywords: ClassVar[str] = "photo, image, matching, statements, reasoning"
+    paper: ClassVar[str] = "Sherlock: paper 000 §4.2"
+    purpose: ClassVar[Purpose] = Purpose.JUDGING
+    reward_cents: ClassVar[int] = 50
+    assignments_per_hit: ClassVar[int] = 2
+    usual_seconds: ClassVar[int] = 120
+    duration_seconds: ClassVar[int] = 20 * 60
+    Unit: ClassVar[type[Schema]] = Unit
+    Answer: ClassVar[type[Schema]] = Answer
+
+    def image_ids(self, unit: Mapping[str, Any]) -> list[int]:
+        """Return the one image's id."""
+        return [unit["image"]]
+
+    def page_unit(
+        self, unit: Mapping[str, Any], images: Mapping[int, ImageFacts], seed: str
+    ) -> dict[str, Any]:
+        """Return image, regions with letters, and inferences, both in this seed's order; never the truth."""
+        order = self.shown(unit, seed)
+        boxes = {row["id"]: row["boxes"] for row in unit["regions"]}
+        texts = {row["id"]: row["text"] for row in unit["inferences"]}
+        return {
+            "image": images[unit["image"]].as_page(),
+            "regions": [
+                {"id": key, "letter": ascii_uppercase[at], "colour": at % COLOURS + 1, "boxes": boxes[key]}
+                for at, key in enumerate(order["regions"])
+            ],
+            "inferences": [{"id": key, "text": texts[key]} for key in order["inferences"]],
+        }
+
+    def shown(self, unit: Mapping[str, Any], seed: str) -> dict[str, Any]:
+        """Return both orders as ids; they are drawn apart, so that neither tells of the other."""
+        return {name: _shuffled(unit[name], f"{seed}/{name}") for name in ("regions", "inferences")}
+
+    def check_answer(
+        self, unit: Mapping[str, Any], images: Mapping[int, ImageFacts], answer: Schema
+    ) -> tuple[dict[str, Any], list[FieldError]]:
+        """Demand each inference and each region exactly once; return the matches in the unit's own order."""
+        assert isinstance(answer, Answer)
+        inferences = [row["id"] for row in unit["inferences"]]
+        regions = [row["id"] for row in unit["regions"]]
+        errors = [
+            *_unknown("inference", set(inferences), answer.matches),
+            *_unknown("region", set(regions), answer.matches),
+            *_repeated("statement", (row.inference for row in answer.matches), set(inferences)),
+            *_repeated("marked part", (row.region for row in answer.matches), set(regions)),
+        ]
+        chosen = {row.inference: row.region for row in answer.matches}
+        missing = sum(key not in chosen for key in inferences)
+        if missing:
+            errors.append(
+                FieldError(
+                    "matches",
+                    f"{missing} of {len(inferences)} statements have no marked part: give each its own",
+                )
+            )
+        tidy = [{"inference": key, "region": chosen[key]} for key in inferences if key in chosen]
+        return {"matches": tidy}, errors
+
+
+def _shuffled(rows: Sequence[Mapping[str, Any]], seed: str) -> list[str]:
+    # From the sorted ids: the order in which a unit lists its rows must not show through.
+    keys = sorted(row["id"] for row in rows)
+    Random(seed).shuffle(keys)  # noqa: S311 - an order of display, no secret
+    return keys
+
+
+def _unknown(field: str, known: set[str], matches: Sequence[Match]) -> list[FieldError]:
+    return [
+        FieldError(f"matches[{at}].{field}", f"{key!r} is not part of this task")
+        for at, row in enumerate(matches)
+        if (key := getattr(row, field)) not in known
+    ]
+
+
+def _repeated(word: str, given: Iterable[str], known: set[str]) -> list[FieldError]:
+    counts = Counter(given)
+    return [
+        FieldError("matches", f"{word} {key} is used {counts[key]} times: use it once")
+        for key in sorted(counts)
+        if counts[key] > 1 and key in known
+    ]
+
+
+KIND = LocalizationMatch()

@@ -1,0 +1,67 @@
+"""``manage.py decide --project P --kind K [--rules FILE] [--json]``."""
+
+import json
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from hits.management.base import DeerstalkerCommand, bad_input, emit_json
+from hits.management.rows import project_called
+from validation.domain.decisions import Rule, RuleError
+from validation.selectors.decisions import rules_now
+from validation.services.decisions import decide_items
+
+
+class Command(DeerstalkerCommand):
+    """Decide all judged items of a kind, as the decisions page does."""
+
+    help = "Decide judged items by rules, and keep the run."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Declare the flags."""
+        super().add_arguments(parser)
+        parser.add_argument("--project", required=True)
+        parser.add_argument("--kind", required=True, help="observation_review or likert_comparison")
+        parser.add_argument(
+            "--rules", type=Path, help="JSON file {dimension: rule}; the rules of the last run if absent"
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Decide and say how many items came to what."""
+        project = project_called(options["project"])
+        kind = options["kind"]
+        rules = _rules(options["rules"]) if options["rules"] else rules_now(project, kind)
+        made = decide_items(project=project, kind=kind, rules=rules, by=None)
+        run = made.run
+        result = {
+            "run": run.pk,
+            "new": made.is_new,
+            "data_sha256": run.data_sha256,
+            "judgments": run.counts["judgments"],
+            "dimensions": run.counts["dimensions"],
+        }
+        if options["json"]:
+            emit_json(self, result)
+            return
+        for name, counts in run.counts["dimensions"].items():
+            self.stdout.write(
+                f"{name}: {counts['accept']} accepted, {counts['reject']} rejected, "
+                f"{counts['undecided']} undecided"
+            )
+        self.stdout.write(f"run {run.pk}{'' if made.is_new else ', made before: nothing changed'}")
+
+
+def _rules(path: Path) -> dict[str, Rule]:
+    try:
+        raw = json.loads(path.read_text("utf-8"))
+    except (OSError, UnicodeDecodeError, ValueError) as error:
+        raise bad_input(f"--rules {path}: {error}") from error
+    if not isinstance(raw, dict) or not all(isinstance(row, dict) for row in raw.values()):
+        raise bad_input(f"--rules {path}: give an object of rules by dimension")
+    found = {}
+    for name, row in raw.items():
+        try:
+            found[name] = Rule.from_row({"dimension": name} | row)
+        except RuleError as error:
+            raise bad_input(f"--rules {path}: {name}, {error.field}: {error}") from error
+    return found

@@ -1,0 +1,72 @@
+"""``manage.py judging_report --project P [--kind K] [--json] [--rows DIR]``."""
+
+from argparse import ArgumentParser
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from hits.management.base import DeerstalkerCommand, emit_json
+from hits.management.rows import project_called
+from validation.models import JudgingReport
+from validation.selectors.report import KINDS
+from validation.services.rater_rows import MadeRows, make_rows
+from validation.services.report import compute
+
+
+class Command(DeerstalkerCommand):
+    """Compute a judging report now, and print it."""
+
+    help = (
+        "Compute the report on one kind of judgments; --rows also writes per-rater rows as CSV and Parquet."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Declare the flags."""
+        super().add_arguments(parser)
+        parser.add_argument("--project", required=True)
+        parser.add_argument("--kind", default=KINDS[0], help=f"one of: {', '.join(KINDS)}")
+        parser.add_argument("--rows", type=Path, metavar="DIR", help="folder for rows.csv and rows.parquet")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Compute, write the rows where they are wanted, and print."""
+        project = project_called(options["project"])
+        report = compute(project=project, kind=options["kind"])
+        rows = None
+        if options["rows"]:
+            rows = make_rows(project=project, kind=options["kind"], folder=options["rows"])
+        if options["json"]:
+            emit_json(self, _facts(report, rows))
+        else:
+            self._say(report, rows, options["rows"])
+
+    def _say(self, report: JudgingReport, rows: MadeRows | None, folder: Path | None) -> None:
+        figures = report.figures
+        self.stdout.write(figures["sentence"] or "No sentence: too little was judged.")
+        state = "unchanged since it was computed" if figures.get("unchanged") else "computed now"
+        self.stdout.write(
+            f"{report.judgments} judgments of {figures['items']} items by {figures['raters']} people, {state}; "
+            f"data {report.data_sha256[:16]}"
+        )
+        for name, found in figures["dimensions"].items():
+            alpha = (found["coefficients"].get("alpha_ordinal") or {}).get("value")
+            told = "undefined" if alpha is None else f"{alpha:.3f}"
+            self.stdout.write(f"  {name}: {found['ratings']} ratings, ordinal alpha {told}")
+        if rows is not None:
+            self.stdout.write(f"{rows.rows} rows in {folder}")
+
+
+def _facts(report: JudgingReport, rows: MadeRows | None) -> dict[str, Any]:
+    return {
+        "project": report.project.slug,
+        "kind": report.kind,
+        "judgments": report.judgments,
+        "ratings": report.ratings,
+        "seconds": report.seconds,
+        "data_sha256": report.data_sha256,
+        "figures": report.figures,
+        "workers": [
+            {"rank": row.rank, "worker": str(row.worker), "figures": row.figures}
+            for row in report.workers.select_related("worker")
+        ],
+        "rows": None if rows is None else {**asdict(rows), "made_at": rows.made_at.isoformat()},
+    }

@@ -1,0 +1,209 @@
+"""Read which rounds may ask one more judge, whether their judgments are in, and what is undecided."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from django.core.cache import cache
+from django.db.models import Count, F, Max, Q, QuerySet
+from django.utils import timezone
+
+from hits.domain.states import BatchState, HitState, Match
+from hits.models import Assignment, Batch, Hit, Project, Unit
+from hits.selectors import observations as collected
+from hits.selectors.budget import committed_cents
+from hits.selectors.observations import STANDING
+from validation.domain.decisions import Outcome, Rule, decide
+from validation.domain.ratings import Judged
+from validation.domain.tables import tables
+from validation.models import JudgingRound
+from validation.selectors.decisions import fits, read_rules
+from validation.selectors.judging import REVIEW
+from validation.selectors.ratings import ITEM_FIELDS, judged
+
+AT_ONCE = 500
+REMEMBERED = 24 * 3600  # seconds
+
+
+@dataclass(frozen=True, slots=True)
+class Undecided:
+    """One item to ask about: how many people judged it, and the row keys of the workers among them."""
+
+    item: str
+    judges: int
+    workers: frozenset[int]
+
+
+@dataclass(frozen=True, slots=True)
+class AskingRound:
+    """A round as the decisions page lists it: how many judgments are in of how many, and who asks again for it."""
+
+    round: JudgingRound
+    judged: int
+    wanted: int
+    followers: Sequence[JudgingRound]
+
+
+def rounds_of(project: Project, kind: str) -> list[JudgingRound]:
+    """Return the project's rounds that are no follow-ups, the newest first."""
+    rows = JudgingRound.objects.filter(batch__project=project, batch__kind=kind, follows=None)
+    return list(rows.select_related("batch__project").order_by("-pk"))
+
+
+def rounds_that_ask(environment: str) -> list[JudgingRound]:
+    """Return the rounds of one marketplace that ask one more judge by themselves, the oldest first."""
+    rows = JudgingRound.objects.filter(
+        follows=None, most_judges__gt=0, ask_budget_cents__gt=0, batch__environment=environment
+    )
+    return list(rows.select_related("batch__project", "batch__instructions").order_by("pk"))
+
+
+def asking_rounds(rounds: Iterable[JudgingRound]) -> list[AskingRound]:
+    """Return rounds with how far their judgments are."""
+    found = []
+    for row in rounds:
+        chain = _batches(row)
+        units = Unit.objects.filter(batch__in=chain, control=None)
+        wanted = sum(units.filter(batch=batch).count() * batch.opinions for batch in chain)
+        followers = list(row.followers.select_related("batch").order_by("pk"))
+        found.append(AskingRound(row, _standing(chain).count(), wanted, followers))
+    return found
+
+
+def is_complete(first: JudgingRound) -> bool:
+    """Tell whether all that was asked for is in: by the round and by those that ask again for it.
+
+    A HIT whose time is over, or that was called off, is waited for no longer, and neither is a closed batch. Control
+    units are not waited for at all.
+    """
+    for batch in _batches(first):
+        if batch.state == BatchState.CLOSED:
+            continue
+        hits = Hit.objects.filter(unit__batch=batch, unit__control=None).exclude(state=HitState.CANCELLED)
+        over = timezone.now() - timedelta(seconds=batch.duration_seconds)
+        waited = hits.exclude(expires_at__lt=over)
+        short = waited.annotate(came=Count("assignments")).filter(came__lt=F("max_assignments"))
+        if short.exists():
+            return False
+    return True
+
+
+def undecided_items(first: JudgingRound) -> list[Undecided]:
+    """Return the round's items that its rules leave undecided with fewer judges than the most, oldest first.
+
+    All judgments of the kind count, whichever round asked for them. A pair that is no longer accepted, or whose image
+    was taken down, is left out.
+    """
+    batch = first.batch
+    rules = read_rules(batch.kind, first.rules)
+    wanted = _items(first)
+    rows = list(judged(project=batch.project, kind=batch.kind))
+    open_items = _open_items(rows, batch.kind, rules)
+    judges: dict[str, set[str]] = {}
+    workers: dict[str, set[int]] = {}
+    for row in rows:
+        if row.item in open_items:
+            judges.setdefault(row.item, set()).add(row.rater)
+            if row.worker is not None:
+                workers.setdefault(row.item, set()).add(row.worker)
+    found = [
+        Undecided(item, len(judges[item]), frozenset(workers.get(item, ())))
+        for item in wanted
+        if item in open_items and len(judges.get(item, ())) < first.most_judges
+    ]
+    return _still_there(batch.project, batch.kind, found)
+
+
+def units_of(first: JudgingRound, items: Sequence[str]) -> dict[str, Unit]:
+    """Return the round's units by item, with the workers whom they are kept from."""
+    wanted = set(items)
+    ids = [pk for item, pk in _items(first).items() if item in wanted]
+    found: dict[str, Unit] = {}
+    field = ITEM_FIELDS[first.batch.kind]
+    for start in range(0, len(ids), AT_ONCE):
+        rows = Unit.objects.filter(pk__in=ids[start : start + AT_ONCE]).prefetch_related("excluded_workers")
+        found |= {str(unit.payload[field]): unit for unit in rows}
+    return found
+
+
+def has_changed(first: JudgingRound) -> bool:
+    """Tell whether judgments came in, or were rejected, since this round was looked at last; cheap queries only."""
+    return bool(cache.get(_key(first)) != _state(first))
+
+
+def note_looked(first: JudgingRound) -> None:
+    """Remember what was there when the round was looked at, so that the next look costs little."""
+    cache.set(_key(first), _state(first), REMEMBERED)
+
+
+def forget_looked(first: JudgingRound) -> None:
+    """Look again next time."""
+    cache.delete(_key(first))
+
+
+def _batches(first: JudgingRound) -> list[Batch]:
+    return [first.batch, *(row.batch for row in first.followers.select_related("batch").order_by("pk"))]
+
+
+def _items(first: JudgingRound) -> dict[str, int]:
+    """Return the round's items in their order with their units' row keys; controls are none."""
+    field = f"payload__{ITEM_FIELDS[first.batch.kind]}"
+    rows = Unit.objects.filter(batch=first.batch_id, control=None).order_by("pk")
+    return {str(item): pk for item, pk in rows.values_list(field, "pk")}
+
+
+def _open_items(rows: Sequence[Judged], kind: str, rules: dict[str, Rule]) -> set[str]:
+    found = tables(rows, kind)
+    fitted = fits(found, rules)
+    return {
+        str(row.item[0] if isinstance(row.item, tuple) else row.item)
+        for name, rule in rules.items()
+        for row in decide(found[name], rule, fit=fitted.get(name))
+        if row.outcome is Outcome.UNDECIDED
+    }
+
+
+def _still_there(project: Project, kind: str, found: Sequence[Undecided]) -> list[Undecided]:
+    if kind != REVIEW:
+        return list(found)
+    there: set[str] = set()
+    ids = [row.item for row in found]
+    for start in range(0, len(ids), AT_ONCE):
+        rows = collected.accepted(project).filter(instance_id__in=ids[start : start + AT_ONCE])
+        there.update(rows.order_by().values_list("instance_id", flat=True))
+    return [row for row in found if row.item in there]
+
+
+def _standing(batches: Sequence[Batch]) -> "QuerySet[Assignment]":
+    return Assignment.objects.filter(
+        hit__unit__batch__in=batches,
+        hit__unit__control=None,
+        match=Match.MATCHED,
+        status__in=[status.value for status in STANDING],
+    )
+
+
+def _state(first: JudgingRound) -> Any:
+    """Return what tells two looks apart: judgments of the whole kind, and everything that limits the asking."""
+    batch = first.batch
+    rows = Assignment.objects.filter(
+        Q(match=Match.MATCHED), hit__unit__batch__project=batch.project, hit__unit__batch__kind=batch.kind
+    )
+    seen = rows.filter(status__in=[status.value for status in STANDING]).aggregate(
+        count=Count("pk"), last=Max("pk")
+    )
+    project = Project.objects.filter(pk=batch.project_id).values_list(
+        "budget_cap_cents", "confirm_above_cents"
+    )
+    limits = [
+        first.most_judges,
+        first.ask_budget_cents,
+        *project.get(),
+        committed_cents(project=batch.project),
+    ]
+    return [seen["count"], seen["last"], *limits]
+
+
+def _key(first: JudgingRound) -> str:
+    return f"ask-more:{first.pk}"

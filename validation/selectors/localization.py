@@ -1,0 +1,197 @@
+"""Read what localization needs: which images can be matched, and how people did."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from django.db.models import Count, Q
+
+from hits.domain.states import AssignmentStatus, Match
+from hits.models import Batch, Project, Unit
+from hits.selectors import observations as collected
+from hits.selectors.observations import STANDING
+from validation.domain.localization import LEAST_PAIRS, MOST_PAIRS, BaselineScore, Matching, score
+from validation.domain.ratings import Judged
+from validation.selectors.ratings import judged
+
+LOCALIZATION = "localization_match"
+SEED = 1  # of the bootstrap: the same answers give the same interval
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """One accepted pair: its inference, its boxes in image pixels, and its author's row key."""
+
+    instance_id: str
+    inference: str
+    boxes: Sequence[Mapping[str, int]]
+    author: int
+
+
+@dataclass(frozen=True, slots=True)
+class MatchableImage:
+    """An image, by row key, with enough pairs to be matched, oldest first."""
+
+    image: int
+    pairs: tuple[Pair, ...]
+
+
+def matchable_images(project: Project, *, again: bool = False) -> list[MatchableImage]:
+    """Return the images that have three or more accepted pairs which can be told apart, by row key; two queries.
+
+    All accepted pairs of an image count, whoever wrote them, up to the ten oldest. A pair whose inference or whose
+    region repeats an earlier pair's of the image is left out, since nobody could say which is which. ``again`` also
+    returns images that were sent out for matching before.
+    """
+    sent = set() if again else sent_images(project)
+    by_image: dict[int, list[Pair]] = defaultdict(list)
+    told: dict[int, set[Any]] = defaultdict(set)
+    fields = ("instance_id", "inference", "boxes", "submission__attempt__worker_id")
+    for image, *row in collected.accepted(project).values_list("image_id", *fields):
+        pair = Pair(*row)
+        marks = {" ".join(pair.inference.casefold().split()), _region(pair.boxes)}
+        if len(by_image[image]) < MOST_PAIRS and told[image].isdisjoint(marks):
+            by_image[image].append(pair)
+            told[image] |= marks
+    return [
+        MatchableImage(image, tuple(pairs))
+        for image, pairs in sorted(by_image.items())
+        if len(pairs) >= LEAST_PAIRS and image not in sent
+    ]
+
+
+def _region(boxes: Iterable[Mapping[str, int]]) -> frozenset[tuple[int, ...]]:
+    return frozenset((box["left"], box["top"], box["width"], box["height"]) for box in boxes)
+
+
+def sent_images(project: Project) -> set[int]:
+    """Return the row keys of images that some localization round showed; one query."""
+    rows = Unit.objects.filter(batch__project=project, batch__kind=LOCALIZATION)
+    return set(rows.values_list("images", flat=True))
+
+
+@dataclass(frozen=True, slots=True)
+class MatchingRound:
+    """A localization round and how far it is: ``matchings`` confirmed answers of ``wanted``."""
+
+    batch: Batch
+    images: int
+    matchings: int
+    wanted: int
+    selection: Mapping[str, Any]
+
+
+def matching_rounds(project: Project) -> list[MatchingRound]:
+    """Return the project's localization rounds, newest first; one query."""
+    own = Q(units__control=None)
+    done = own & Q(
+        units__hits__assignments__match=Match.MATCHED,
+        units__hits__assignments__status__in=[status.value for status in STANDING],
+    )
+    rows = (
+        Batch.objects.filter(project=project, kind=LOCALIZATION)
+        .select_related("judging_round")
+        .annotate(
+            images=Count("units", filter=own, distinct=True),
+            matchings=Count("units__hits__assignments", filter=done, distinct=True),
+        )
+        .order_by("-pk")
+    )
+    return [
+        MatchingRound(
+            batch=row,
+            images=row.images,
+            matchings=row.matchings,
+            wanted=row.images * row.opinions,
+            selection=row.judging_round.selection if hasattr(row, "judging_round") else {},
+        )
+        for row in rows
+    ]
+
+
+def truths(project: Project) -> dict[str, dict[str, str]]:
+    """Return the answer keys of the project's sets on images that were not taken down; one query.
+
+    Set id -> {inference id: region id}.
+    """
+    rows = Unit.objects.filter(batch__project=project, batch__kind=LOCALIZATION, control=None)
+    rows = rows.filter(images__withdrawn_at=None)
+    fields = rows.order_by("-pk").values_list("payload__set", "payload__truth")
+    return {str(key): truth for key, truth in fields}
+
+
+def baseline_rows(
+    project: Project,
+    *,
+    rng: np.random.Generator | None = None,
+    statuses: Iterable[AssignmentStatus] = STANDING,
+) -> tuple[list[Judged], BaselineScore]:
+    """Return the confirmed matchings of a project in the order of submission, and their score; two queries.
+
+    ``rng`` draws the interval's bootstrap; by default the same answers give the same interval.
+    """
+    rows = list(judged(project=project, kind=LOCALIZATION, statuses=statuses))
+    answers = [Matching.of(row.item, row.rater, row.answer) for row in rows]
+    return rows, score(answers, truths(project), rng=rng or np.random.default_rng(SEED))
+
+
+def baseline(project: Project, *, rng: np.random.Generator | None = None) -> BaselineScore:
+    """Return how well people matched inferences to regions."""
+    return baseline_rows(project, rng=rng)[1]
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """What one rater chose for an inference: the region's letter and colour, and the assignment that says so."""
+
+    rater: str
+    worker: int | None
+    assignment: int | None
+    letter: str
+    colour: int
+
+
+@dataclass(frozen=True, slots=True)
+class InferenceRow:
+    """One inference with its own region, how many had it right, and who chose which other region."""
+
+    text: str
+    letter: str
+    colour: int
+    right: int
+    wrong: tuple[Chosen, ...]
+
+
+def inference_rows(payload: Mapping[str, Any], rows: Iterable[Judged]) -> list[InferenceRow]:
+    """Return the inferences of a set in the order of their regions' letters, A being the unit's first region."""
+    at = {region["id"]: place for place, region in enumerate(payload["regions"])}
+    texts = {row["id"]: row["text"] for row in payload["inferences"]}
+    answers = [(row, Matching.of(row.item, row.rater, row.answer)) for row in rows]
+    found = []
+    for inference, region in sorted(payload["truth"].items(), key=lambda pair: at[pair[1]]):
+        wrong = tuple(
+            Chosen(
+                f"W-{row.worker}" if row.worker is not None else row.rater,
+                row.worker,
+                row.assignment,
+                *mark(at[answer.chosen[inference]]),
+            )
+            for row, answer in answers
+            if answer.chosen[inference] != region
+        )
+        found.append(InferenceRow(texts[inference], *mark(at[region]), len(answers) - len(wrong), wrong))
+    return found
+
+
+def mark(place: int) -> tuple[str, int]:
+    """Return the letter and the observation colour (1 to 5) of a region by its place in the unit."""
+    return chr(ord("A") + place), place % 5 + 1
+
+
+def units_of_sets(project: Project, sets: Iterable[str]) -> dict[str, Unit]:
+    """Return one unit of each set with its image at hand; two queries."""
+    rows = Unit.objects.filter(batch__project=project, batch__kind=LOCALIZATION, control=None)
+    rows = rows.filter(payload__set__in=list(sets)).prefetch_related("images")
+    return {unit.payload["set"]: unit for unit in rows}

@@ -1,0 +1,212 @@
+"""Read judging reports: the newest one, what came in since, its workers, and everything said about one item."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from django.db.models import Max, QuerySet
+
+from hits.domain.facts import ImageFacts
+from hits.domain.states import Match
+from hits.models import Assignment, Batch, Job, Observation, Project, Unit, Worker
+from hits.selectors import observations as collected
+from hits.selectors.images import facts, facts_of
+from hits.selectors.observations import STANDING
+from validation.domain.controls import ITEM_FIELDS
+from validation.domain.ratings import Judged
+from validation.models import ImportedJudgment, ItemDecision, JudgingReport, WorkerQuality
+from validation.selectors.ratings import judged
+
+KINDS = tuple(ITEM_FIELDS)
+TITLES = {
+    "observation_review": "Observation pairs",
+    "likert_comparison": "Comparison sets",
+    "localization_match": "Localization",
+}
+COMPUTE = "validation.compute_report"
+MAKE_ROWS = "validation.make_rater_rows"
+
+
+def latest(project: Project, kind: str) -> JudgingReport | None:
+    """Return the newest report about a kind; one query."""
+    return JudgingReport.objects.filter(project=project, kind=kind).select_related("computed_by").first()
+
+
+def counted(project: Project, kind: str) -> int:
+    """Return how many judgments of a kind there are now, imported ones too, without reading them; three queries.
+
+    Somebody's second answer about an item counts here, unlike in a report.
+    """
+    imported = ImportedJudgment.objects.filter(source__project=project, source__kind=kind).count()
+    return _standing(project, kind).count() + imported
+
+
+def arrived(project: Project, kind: str) -> datetime | None:
+    """Return when the last judgment or control answer of a kind was handed in or imported; two queries."""
+    collected_at = _standing(project, kind, controls=True).aggregate(at=Max("submitted_at"))["at"]
+    imported_at = ImportedJudgment.objects.filter(source__project=project, source__kind=kind).aggregate(
+        at=Max("source__imported_at")
+    )["at"]
+    return max((at for at in (collected_at, imported_at) if at is not None), default=None)
+
+
+def since(report: JudgingReport) -> int:
+    """Return by how many judgments the report is behind; below 0 when some were rejected since."""
+    return counted(report.project, report.kind) - int(report.figures.get("counted", report.judgments))
+
+
+def _standing(project: Project, kind: str, *, controls: bool = False) -> "QuerySet[Assignment]":
+    batches = list(Batch.objects.filter(project=project, kind=kind).values_list("pk", flat=True))
+    rows = Assignment.objects.filter(
+        hit__unit__batch__in=batches, match=Match.MATCHED, status__in=[status.value for status in STANDING]
+    )
+    return rows if controls else rows.filter(hit__unit__control=None)
+
+
+def report_key(project: Project, kind: str) -> str:
+    """Return the exclusive key under which reports of a kind are computed."""
+    return f"judging-report:{project.pk}:{kind}"
+
+
+def rows_key(project: Project, kind: str) -> str:
+    """Return the exclusive key under which files of per-rater rows are made."""
+    return f"rater-rows:{project.pk}:{kind}"
+
+
+def last_jobs(project: Project, kind: str) -> dict[str, Job]:
+    """Return the newest job by its key, of those about this kind's report and files; one query."""
+    keys = [report_key(project, kind), rows_key(project, kind)]
+    jobs = Job.objects.filter(exclusive_key__in=keys).order_by("pk")
+    return {job.exclusive_key: job for job in jobs}
+
+
+def workers_of(report: JudgingReport) -> "QuerySet[WorkerQuality]":
+    """Return what the report found about each worker, the most reliable first."""
+    return report.workers.select_related("worker").order_by("rank")
+
+
+def batch_names(ids: Iterable[int]) -> dict[int, str]:
+    """Return the names of batches; one query."""
+    return dict(Batch.objects.filter(pk__in=list(ids)).values_list("pk", "name"))
+
+
+Regions = dict[int, list[tuple[float, float, float, float]]]
+
+
+def regions_by_author(project: Project) -> dict[int, Regions]:
+    """Return image -> author -> all boxes of their accepted pairs, for images of several authors; one query.
+
+    A box is (left, top, right, bottom) as fractions of the image.
+    """
+    rows = collected.accepted(project).values_list(
+        "image_id", "image__width", "image__height", "submission__attempt__worker_id", "boxes"
+    )
+    found: dict[int, Regions] = defaultdict(lambda: defaultdict(list))
+    for image, width, height, author, boxes in rows.iterator(2_000):
+        found[image][author] += [
+            (
+                box["left"] / width,
+                box["top"] / height,
+                (box["left"] + box["width"]) / width,
+                (box["top"] + box["height"]) / height,
+            )
+            for box in boxes
+        ]
+    return {image: dict(authors) for image, authors in found.items() if len(authors) > 1}
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """An item as a page shows it: its picture and region, and the texts to be judged by the part that they are of."""
+
+    image: ImageFacts
+    groups: list[dict[str, Any]]
+    texts: Mapping[str, str]
+    clue: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """Everything about one item. ``judgments`` are in their order; controls are not among them."""
+
+    key: str
+    shown: Shown | None
+    judgments: list[Judged]
+    workers: Mapping[int, Worker]
+    batches: Mapping[int, str]
+    decisions: list[ItemDecision] = field(default_factory=list)
+    author: Worker | None = None
+
+
+def item_of(project: Project, kind: str, key: str) -> Item | None:
+    """Return an item that was launched for judging or judged elsewhere; ``None`` where there is none such."""
+    found = list(judged(project=project, kind=kind, items=[key]))
+    shown = shown_items(project, kind, [key]).get(key)
+    if not found and shown is None:
+        return None
+    pairs = collected.by_instance_ids(project, [key]) if kind == "observation_review" else {}
+    return Item(
+        key=key,
+        shown=shown,
+        judgments=found,
+        workers=Worker.objects.in_bulk({row.worker for row in found if row.worker is not None}),
+        batches=batch_names({row.batch for row in found if row.batch is not None}),
+        decisions=_decisions(project, kind, key),
+        author=pairs[key].submission.attempt.worker if key in pairs else None,
+    )
+
+
+def _decisions(project: Project, kind: str, key: str) -> list[ItemDecision]:
+    """Return what the newest run decided about an item and its parts."""
+    newest = project.decision_runs.filter(kind=kind).order_by("-id").first()
+    if newest is None:
+        return []
+    exact = newest.decisions.filter(item=key)
+    parts = newest.decisions.filter(item__startswith=f"{key}/")
+    return list((exact | parts).select_related("run").order_by("pk"))
+
+
+def shown_items(project: Project, kind: str, keys: Iterable[str]) -> dict[str, Shown]:
+    """Return how items look, by key; two queries, three for pairs that were judged elsewhere.
+
+    A unit's own payload says what judges saw. A pair that no unit here shows is read from the corpus.
+    """
+    wanted = list(dict.fromkeys(keys))
+    units = Unit.objects.filter(batch__project=project, batch__kind=kind, key__in=wanted, control=None)
+    payloads = dict(units.order_by("-pk").values_list("key", "payload"))
+    images = facts_of({payload["image"] for payload in payloads.values()})
+    shown = {
+        key: _shown(images[payload["image"]], payload)
+        for key, payload in payloads.items()
+        if payload["image"] in images
+    }
+    missing = [key for key in wanted if key not in shown]
+    if missing and kind != "localization_match":
+        pairs = collected.by_instance_ids(project, missing)
+        shown |= {key: _pair(pair) for key, pair in pairs.items()}
+    return shown
+
+
+def _shown(image: ImageFacts, payload: Mapping[str, Any]) -> Shown:
+    regions = payload.get("regions") or [{"boxes": payload.get("boxes", [])}]
+    groups = [
+        {"index": number, "boxes": region["boxes"], "label": "Region"}
+        for number, region in enumerate(regions, start=1)
+    ]
+    if "obs_index" in payload:
+        groups[0]["index"] = payload["obs_index"]
+    texts = {row["id"]: row.get("inference") or row.get("text", "") for row in _parts(payload)}
+    return Shown(image, groups, texts, payload.get("clue"))
+
+
+def _parts(payload: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    if "inference" in payload:
+        return [{"id": "", "inference": payload["inference"]}]
+    return payload.get("candidates") or payload.get("inferences") or []
+
+
+def _pair(pair: Observation) -> Shown:
+    group = {"index": pair.index, "boxes": pair.boxes, "label": "Region"}
+    return Shown(facts(pair.image), [group], {"": pair.inference}, pair.clue)

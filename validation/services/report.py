@@ -1,0 +1,257 @@
+"""Compute judging reports: read every judgment of a kind once, and keep figures, workers and fingerprint together."""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+from django.contrib.auth.models import AbstractBaseUser
+from django.db import transaction
+from django.utils import timezone
+
+from hits.models import Job, Project
+from hits.services import jobs
+from hits.services.errors import Conflict, Refused
+from hits.services.jobs import Progress
+from validation.domain import localization, report
+from validation.domain.box_agreement import BoxRating, Region, box_agreement
+from validation.domain.pairwise import pairwise_accuracy
+from validation.domain.quality import evidence
+from validation.domain.ratings import Judged, RatingTable
+from validation.domain.tables import RATING, tables
+from validation.models import JudgingReport, WorkerQuality
+from validation.selectors import report as selectors
+from validation.selectors.localization import truths
+from validation.selectors.quality import controls_of, floor_of
+from validation.selectors.ratings import judged
+
+STEP = 5_000  # judgments between two looks at whether to stop
+PERCENT = 100
+READ, DIMENSIONS, ROUNDS, PEOPLE, REST = 40, 70, 80, 90, 98  # how far the work is after each part
+STREAM_OF_BOXES, STREAM_OF_PAIRS, STREAM_OF_MATCHES = 100, 101, 102
+KEPT_REPORTS = 50
+AT_ONCE = 500
+Say = Callable[[int], None]
+
+
+def request_report(*, project: Project, kind: str, by: AbstractBaseUser | None) -> Job:
+    """Queue the computing of a report.
+
+    Raises:
+        Refused: no such kind, or nothing was judged.
+        Conflict: one is being computed.
+    """
+    _check_kind(kind)
+    if not selectors.counted(project, kind):
+        raise Refused("report: nothing has been judged yet; launch a round first")
+    return jobs.enqueue(
+        task=selectors.COMPUTE,
+        title=f"Report on {selectors.TITLES[kind].lower()}",
+        project=project,
+        by=by,
+        exclusive_key=selectors.report_key(project, kind),
+        kind=kind,
+    )
+
+
+def refresh_reports() -> int:
+    """Queue a report wherever judgments came in since the newest one; return how many.
+
+    Looks at counts and times alone, so that it costs next to nothing where nothing changed.
+    """
+    queued = 0
+    for project in Project.objects.all():
+        for kind in selectors.KINDS:
+            if _is_behind(project, kind):
+                try:
+                    request_report(project=project, kind=kind, by=None)
+                except Conflict:
+                    continue
+                queued += 1
+    return queued
+
+
+def _is_behind(project: Project, kind: str) -> bool:
+    newest = selectors.latest(project, kind)
+    if newest is None:
+        return selectors.counted(project, kind) > 0
+    at = selectors.arrived(project, kind)
+    return selectors.since(newest) != 0 or (at is not None and newest.until is not None and at > newest.until)
+
+
+def compute(
+    *,
+    project: Project,
+    kind: str,
+    by: AbstractBaseUser | None = None,
+    progress: Progress | None = None,
+) -> JudgingReport:
+    """Compute the report of a kind from all its judgments, and keep it.
+
+    The same judgments give the same figures, so a report whose data has not changed is only marked as checked.
+
+    Raises:
+        Refused: no such kind, nothing was judged, or an answer that is not on its scale.
+    """
+    _check_kind(kind)
+    started = time.monotonic()
+    say = _saying(progress)
+    counted = selectors.counted(project, kind)
+    everything = _read(project, kind, counted, say)
+    rows = [row for row in everything if row.role is None]
+    if not rows:
+        raise Refused("report: nothing has been judged yet; launch a round first")
+    expected, of = controls_of(project, kind)
+    target = project.target_cents_per_hour
+    regions = selectors.regions_by_author(project) if kind == "observation_review" else {}
+    sha256 = report.fingerprint(everything, kind, target, sorted(expected.items()), sorted(regions.items()))
+    newest = selectors.latest(project, kind)
+    if newest is not None and newest.data_sha256 == sha256:
+        return _checked(newest, counted)
+    found = tables(rows, kind)
+    figures = _figures(project, kind, rows, found, say)
+    figures["boxes"] = _boxes(regions)
+    people = report.rater_figures(rows, found, target)
+    if kind == "localization_match":
+        report.add_accuracy(people, rows, truths(project))
+    say(PEOPLE)
+    quality = evidence(everything, expected=expected, of=of, kind=kind, floor_seconds=floor_of(kind))
+    say(REST)
+    figures |= {"counted": counted, "controls": len(everything) - len(rows)}
+    figures["sentence"] = report.sentence(kind, figures)
+    made = JudgingReport(
+        project=project,
+        kind=kind,
+        data_sha256=sha256,
+        judgments=len(rows),
+        ratings=sum(table.size for table in found.values()),
+        until=max((row.at for row in everything if row.at is not None), default=None),
+        figures=figures,
+        seconds=time.monotonic() - started,
+        computed_by_id=by.pk if by else None,
+    )
+    return _kept(made, _by_worker(rows, people, quality))
+
+
+def _check_kind(kind: str) -> None:
+    if kind not in selectors.KINDS:
+        raise Refused(f"kind {kind}: is not judged; use one of {', '.join(selectors.KINDS)}")
+
+
+def _saying(progress: Progress | None) -> Say:
+    def say(percent: int) -> None:
+        if progress is not None:
+            progress.advance(percent, PERCENT)
+
+    return say
+
+
+def _read(project: Project, kind: str, counted: int, say: Say) -> list[Judged]:
+    """Return all judgments and control answers, in the order in which they were handed in."""
+    rows: list[Judged] = []
+    for row in judged(project=project, kind=kind, roles=None):
+        if len(rows) % STEP == 0:
+            say(min(READ, READ * len(rows) // max(1, counted)))
+        rows.append(row)
+    say(READ)
+    return rows
+
+
+def _figures(
+    project: Project, kind: str, rows: Sequence[Judged], found: Mapping[str, RatingTable], say: Say
+) -> dict[str, Any]:
+    dimensions = {}
+    for number, (name, table) in enumerate(found.items()):
+        dimensions[name] = report.dimension_figures(name, table, stream=number)
+        say(READ + (DIMENSIONS - READ) * (number + 1) // len(found))
+    target = project.target_cents_per_hour
+    by_batch: dict[int, list[Judged]] = {}
+    for row in rows:
+        if row.batch is not None:
+            by_batch.setdefault(row.batch, []).append(row)
+    batches = [report.batch_figures(pk, own, kind, target) for pk, own in sorted(by_batch.items())]
+    say(ROUNDS)
+    return {
+        "format": report.FORMAT,
+        "kind": kind,
+        "seed": report.SEED,
+        "replicates": report.REPLICATES,
+        "items": len({row.item for row in rows}),
+        "raters": len({row.rater for row in rows}),
+        "imported": sum(row.worker is None for row in rows),
+        "simulated": sum(row.simulated for row in rows),
+        "dimensions": dimensions,
+        "batches": batches,
+        "time": report.time_figures(rows, target),
+        "pairwise": _pairwise(found),
+        "baseline": _baseline(project, kind, rows),
+    }
+
+
+def _pairwise(found: Mapping[str, RatingTable]) -> dict[str, Any] | None:
+    """Return how well people order candidates for one another; ``None`` for kinds that order nothing."""
+    if RATING not in found:
+        return None
+    rng = np.random.default_rng([report.SEED, STREAM_OF_PAIRS])
+    result = asdict(pairwise_accuracy(found[RATING], rng=rng, replicates=report.REPLICATES))
+    del result["by_set"]
+    return result
+
+
+def _baseline(project: Project, kind: str, rows: Sequence[Judged]) -> dict[str, Any] | None:
+    """Return the human baseline of localization; ``None`` for other kinds."""
+    if kind != "localization_match":
+        return None
+    answers = [localization.Matching.of(row.item, row.rater, row.answer) for row in rows]
+    rng = np.random.default_rng([report.SEED, STREAM_OF_MATCHES])
+    result = asdict(localization.score(answers, truths(project), rng=rng, replicates=report.REPLICATES))
+    del result["by_image"]
+    return result
+
+
+def _boxes(regions: Mapping[int, selectors.Regions]) -> dict[str, Any] | None:
+    """Return how alike several authors' boxes on one image are; ``None`` where no image has two authors."""
+    if not regions:
+        return None
+    ratings = [
+        BoxRating(image, author, Region(np.array(boxes, dtype=np.float64).reshape(-1, 4)))
+        for image, authors in sorted(regions.items())
+        for author, boxes in sorted(authors.items())
+    ]
+    rng = np.random.default_rng([report.SEED, STREAM_OF_BOXES])
+    return asdict(box_agreement(ratings, rng=rng, replicates=report.REPLICATES))
+
+
+def _by_worker(
+    rows: Sequence[Judged],
+    people: Mapping[str, dict[str, Any]],
+    quality: Mapping[int, Mapping[str, Any]],
+) -> dict[int, dict[str, Any]]:
+    """Return the figures of everybody who works here, by row key; imported raters have no row to link to."""
+    raters = {row.worker: row.rater for row in rows if row.worker is not None}
+    return {worker: {**people[rater], **quality.get(worker, {})} for worker, rater in raters.items()}
+
+
+def _kept(made: JudgingReport, workers: Mapping[int, dict[str, Any]]) -> JudgingReport:
+    """Write the report and its workers at once; the oldest reports beyond a number of them are forgotten."""
+    made.figures["checked_at"] = timezone.now().isoformat()
+    with transaction.atomic():
+        made.save()
+        WorkerQuality.objects.bulk_create(
+            [
+                WorkerQuality(report=made, worker_id=worker, rank=rank, figures=workers[worker])
+                for rank, worker in enumerate(report.ranked(workers), start=1)
+            ],
+            batch_size=AT_ONCE,
+        )
+        old = JudgingReport.objects.filter(project=made.project, kind=made.kind)
+        JudgingReport.objects.filter(pk__in=list(old.values_list("pk", flat=True)[KEPT_REPORTS:])).delete()
+    return made
+
+
+def _checked(found: JudgingReport, counted: int) -> JudgingReport:
+    """Note on an unchanged report that it was compared with the judgments just now."""
+    found.figures |= {"checked_at": timezone.now().isoformat(), "counted": counted, "unchanged": True}
+    found.save(update_fields=["figures"])
+    return found

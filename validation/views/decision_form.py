@@ -1,0 +1,126 @@
+"""Rules of deciding as people type them: one small form for each dimension of a kind."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from django import forms
+
+from hits.forms import PageForm
+from hits.forms.parts import SumField
+from validation.domain.decisions import MOST_JUDGES, Method, Rule, RuleError
+from validation.domain.scales import WORDS, Dimension
+from validation.models import JudgingRound
+from validation.selectors.decisions import USUAL_K, labels_on
+from validation.selectors.judging import REVIEW
+
+METHODS = {
+    Method.MAJORITY: "Majority",
+    Method.K_OF_N: "k of n",
+    Method.WEIGHTED: "Weighted by reliability",
+}
+SHORT = {Method.MAJORITY: "Majority", Method.K_OF_N: "k of n", Method.WEIGHTED: "Weighted"}
+TITLES = {
+    "reasonable": "Acceptable",
+    "boxes": "Boxes",
+    "interesting": "Interesting",
+    "rating": "Candidate fits",
+}
+RATINGS = {"3": "good", "2": "okay", "1": "bad"}
+
+
+def label_words(kind: str, dimension: str) -> dict[str, str]:
+    """Return a dimension's labels with their words, the best first."""
+    if kind == REVIEW:
+        return {word: WORDS[Dimension(dimension)][word] for word in labels_on(kind, dimension)}
+    return dict(RATINGS)
+
+
+class RuleForm(PageForm):
+    """One dimension's rule."""
+
+    method = forms.ChoiceField(label="Decided by", choices=[(m.value, words) for m, words in METHODS.items()])
+    positive = forms.MultipleChoiceField(label="Speaks for an item")
+    k = forms.IntegerField(min_value=1, max_value=MOST_JUDGES, label="k", help_text="Positive judgments.")
+    of = forms.IntegerField(
+        min_value=1,
+        max_value=MOST_JUDGES,
+        required=False,
+        label="of n",
+        help_text="Judges; empty: those so far.",
+    )
+    threshold = forms.FloatField(
+        min_value=0.5,
+        max_value=1,
+        label="Probability",
+        help_text="Weighted: 0.5 to 1.",
+        widget=forms.TextInput(attrs={"inputmode": "decimal", "autocomplete": "off"}),
+    )
+    at_least = forms.IntegerField(
+        min_value=1, max_value=MOST_JUDGES, label="Not before", help_text="Judges an item needs."
+    )
+
+    def __init__(self, kind: str, dimension: str, rule: Rule, data: Any = None) -> None:
+        super().__init__(
+            data,
+            prefix=dimension,
+            initial={
+                "method": rule.method.value,
+                "positive": [str(word) for word in rule.positive],
+                "k": rule.k or USUAL_K,
+                "of": rule.of,
+                "threshold": rule.threshold,
+                "at_least": rule.at_least,
+            },
+        )
+        self.dimension = dimension
+        self.title = TITLES.get(dimension, dimension.capitalize())
+        self.words = label_words(kind, dimension)
+        self.fields["positive"].choices = list(self.words.items())  # type: ignore[attr-defined]
+        self.rule: Rule | None = None
+
+    def clean(self) -> dict[str, Any]:
+        """Make the rule; what contradicts itself is told at its field."""
+        cleaned: dict[str, Any] = super().clean() or {}
+        if not self.errors:
+            try:
+                self.rule = Rule(
+                    dimension=self.dimension,
+                    method=Method(cleaned["method"]),
+                    positive=tuple(word for word in self.words if word in cleaned["positive"]),
+                    k=cleaned["k"],
+                    of=cleaned["of"],
+                    threshold=cleaned["threshold"],
+                    at_least=cleaned["at_least"],
+                )
+            except RuleError as error:
+                self.add_error(error.field if error.field in self.fields else None, str(error))
+        return cleaned
+
+    @property
+    def ticked(self) -> list[tuple[str, str, bool]]:
+        """The labels with their words, and whether each speaks for an item."""
+        chosen = set(self["positive"].value() or ())
+        return [(label, words, label in chosen) for label, words in self.words.items()]
+
+
+def rule_forms(kind: str, rules: Mapping[str, Rule], data: Any = None) -> list[RuleForm]:
+    """Return the forms of a kind's dimensions."""
+    return [RuleForm(kind, name, rule, data) for name, rule in rules.items()]
+
+
+class LimitsForm(PageForm):
+    """Up to how many judges an undecided item is asked about, and for how much in all."""
+
+    most_judges = forms.IntegerField(
+        min_value=0,
+        max_value=MOST_JUDGES,
+        label="Up to judges",
+        help_text="Each item, in all. 0: nobody is asked again.",
+    )
+    ask_budget = SumField(label="For at most", help_text="US dollars, all further judgments of this round.")
+
+    @classmethod
+    def of_round(cls, first: JudgingRound, data: Any = None) -> "LimitsForm":
+        """Return the form with a round's limits."""
+        most = first.most_judges or first.batch.opinions + 2
+        return cls(data, initial={"most_judges": most, "ask_budget": first.ask_budget_cents})

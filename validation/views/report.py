@@ -1,0 +1,225 @@
+"""The report on a kind of judgments: figures with their age, what lies behind them, and files to take away."""
+
+from datetime import datetime
+from typing import Any
+
+from django.contrib import messages
+from django.core.paginator import Paginator
+from django.http import FileResponse, Http404, HttpRequest, HttpResponse, HttpResponseBase
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_POST, require_safe
+
+from hits.domain.states import OPEN_JOB_STATES, JobState
+from hits.models import Job, Project
+from hits.services.errors import Conflict, Refused
+from hits.views.access import project_page
+from validation.domain.ratings import Judged
+from validation.domain.tables import DIMENSIONS, MATCH
+from validation.models import JudgingReport
+from validation.selectors import report as selectors
+from validation.selectors.localization import truths
+from validation.selectors.report import Item
+from validation.services import rater_rows, report
+from validation.views import report_parts as parts
+
+WORKERS_SHOWN = 25
+_TYPES = {rater_rows.CSV: "text/csv; charset=utf-8", rater_rows.PARQUET: "application/vnd.apache.parquet"}
+
+
+def _kind(name: str) -> str:
+    if name not in selectors.KINDS:
+        raise Http404("There is no such page.")
+    return name
+
+
+@require_safe
+@project_page()
+def judging_report(request: HttpRequest, project: Project) -> HttpResponse:
+    """Show the newest report of a kind, how old it is, and the way to a new one."""
+    kind = _kind(request.GET.get("kind", selectors.KINDS[0]))
+    newest = selectors.latest(project, kind)
+    jobs = selectors.last_jobs(project, kind)
+    job = jobs.get(selectors.report_key(project, kind))
+    context: dict[str, Any] = {
+        "project": project,
+        "section": "judging",
+        "kind": kind,
+        "kinds": list(selectors.TITLES.items()),
+        "report": newest,
+        "job": job if job and job.state in OPEN_JOB_STATES else None,
+        "failed": _failed(job, newest),
+        "files": rater_rows.made_rows(project, kind),
+        "files_job": _open(jobs.get(selectors.rows_key(project, kind))),
+        "files_failed": _failed(jobs.get(selectors.rows_key(project, kind)), None),
+    }
+    if newest is None:
+        return render(
+            request, "validation/report.html", context | {"judged": selectors.counted(project, kind)}
+        )
+    return render(request, "validation/report.html", context | _figures(request, project, newest))
+
+
+def _figures(request: HttpRequest, project: Project, newest: JudgingReport) -> dict[str, Any]:
+    figures, kind = newest.figures, newest.kind
+    keys = [row["item"] for found in figures["dimensions"].values() for row in found["hardest"]]
+    shown = selectors.shown_items(project, kind, keys)
+    page = Paginator(selectors.workers_of(newest), WORKERS_SHOWN).get_page(request.GET.get("page"))
+    checked = figures.get("checked_at")
+    return {
+        "figures": figures,
+        "age": parts.age(newest, project),
+        "checked_at": datetime.fromisoformat(checked) if checked else newest.computed_at,
+        "tiles": parts.headline(figures),
+        "dimensions": [
+            parts.dimension_parts(name, found, shown, kind) for name, found in figures["dimensions"].items()
+        ],
+        "axis": parts.plots.axis(),
+        "box_facts": parts.box_facts(figures.get("boxes")),
+        "time": parts.time_parts(figures.get("time")),
+        "batches": parts.batch_parts(figures),
+        "workers": parts.worker_parts(page),
+        "page": page,
+    }
+
+
+def _open(job: Job | None) -> Job | None:
+    return job if job is not None and job.state in OPEN_JOB_STATES else None
+
+
+def _failed(job: Job | None, newest: JudgingReport | None) -> Job | None:
+    """Return the last job where it failed and nothing newer stands on the page."""
+    if job is None or job.state != JobState.FAILED:
+        return None
+    return None if newest is not None and newest.computed_at > job.created_at else job
+
+
+@require_POST
+@project_page()
+def report_compute(request: HttpRequest, project: Project) -> HttpResponse:
+    """Queue a report."""
+    kind = _kind(request.POST.get("kind", ""))
+    try:
+        report.request_report(project=project, kind=kind, by=request.user)  # type: ignore[arg-type]
+    except Conflict:
+        messages.info(request, "The report is being computed already.")
+    except Refused as error:
+        messages.error(request, f"Not computed: {str(error).rstrip('.')}.")
+    return redirect(_address(project, kind))
+
+
+@require_POST
+@project_page()
+def rows_make(request: HttpRequest, project: Project) -> HttpResponse:
+    """Queue the making of the files."""
+    kind = _kind(request.POST.get("kind", ""))
+    try:
+        rater_rows.request_rows(project=project, kind=kind, by=request.user)  # type: ignore[arg-type]
+    except Conflict:
+        messages.info(request, "The files are being made already.")
+    except Refused as error:
+        messages.error(request, f"Not made: {str(error).rstrip('.')}.")
+    return redirect(f"{_address(project, kind)}#files")
+
+
+@require_safe
+@project_page()
+def rows_file(request: HttpRequest, project: Project, kind: str, name: str) -> HttpResponseBase:
+    """Send one of the files that lie ready."""
+    made = rater_rows.made_rows(project, _kind(kind))
+    if made is None or name not in rater_rows.NAMES:
+        raise Http404("There is no such file; make the files on the report page.")
+    path = rater_rows.rows_folder(project, kind) / name
+    return FileResponse(
+        path.open("rb"),
+        as_attachment=True,
+        filename=f"{project.slug}-{kind}-{name}",
+        content_type=_TYPES[name],
+    )
+
+
+def _address(project: Project, kind: str) -> str:
+    return f"{reverse('judging-report', args=[project.slug])}?kind={kind}"
+
+
+@require_safe
+@project_page()
+def judging_item(request: HttpRequest, project: Project, kind: str, key: str) -> HttpResponse:
+    """Show one item with every judgment of it, each with the way to its submission."""
+    found = selectors.item_of(project, _kind(kind), key)
+    if found is None:
+        raise Http404("There is no such item.")
+    truth = truths(project).get(key, {}) if kind == "localization_match" else {}
+    context = {
+        "project": project,
+        "section": "judging",
+        "kind": kind,
+        "kind_title": selectors.TITLES[kind],
+        "item": found,
+        "headings": [parts.TITLES[name][0] for name in DIMENSIONS[kind]] if _is_whole(kind) else [],
+        "rounds": list(found.batches.items()),
+        "judges": [_judge(found, row) for row in found.judgments],
+        "rated": [] if _is_whole(kind) else _rated(found, kind, truth),
+        "decisions": [_decision(found, row) for row in found.decisions],
+    }
+    return render(request, "validation/item.html", context)
+
+
+def _is_whole(kind: str) -> bool:
+    """Tell whether one label is given to the whole item in each dimension, as in a review."""
+    return kind == "observation_review"
+
+
+def _judge(item: Item, row: Judged) -> dict[str, Any]:
+    labels = [
+        (parts.TITLES[name][0], parts.label_words(name, row.answer.get(name, "–")))
+        for name in DIMENSIONS[row.kind]
+    ]
+    worker = item.workers.get(row.worker) if row.worker is not None else None
+    return {
+        "row": row,
+        "worker": worker,
+        "name": _name(item, row),
+        "labels": labels if _is_whole(row.kind) else [],
+    }
+
+
+def _name(item: Item, row: Judged) -> str:
+    worker = item.workers.get(row.worker) if row.worker is not None else None
+    return str(worker) if worker else f"Imported {row.rater[1:9]}"
+
+
+def _rated(item: Item, kind: str, truth: dict[str, str]) -> list[dict[str, Any]]:
+    """Return a row for each part of the item with what each judge said of it, in the judges' order."""
+    given: list[dict[str, Any]] = [_by_part(row) for row in item.judgments]
+    texts = dict(item.shown.texts) if item.shown else {}
+    rows = []
+    for part in dict.fromkeys([*texts, *(part for answer in given for part in answer)]):
+        labels = [answer.get(part) for answer in given]
+        numbers = [label for label in labels if isinstance(label, int)]
+        words = [_part_words(kind, label, truth.get(part)) for label in labels]
+        said = list(zip((_name(item, row) for row in item.judgments), words, strict=True))
+        mean = sum(numbers) / len(numbers) if numbers else None
+        rows.append({"part": part, "text": texts.get(part) or part, "labels": said, "mean": mean})
+    return rows
+
+
+def _by_part(row: Judged) -> dict[str, Any]:
+    if row.kind == "localization_match":
+        return {match["inference"]: match["region"] for match in row.answer.get("matches", ())}
+    return {rating["candidate"]: rating["rating"] for rating in row.answer.get("ratings", ())}
+
+
+def _part_words(kind: str, label: object, truth: str | None) -> str:
+    if label is None:
+        return "–"
+    if kind == "localization_match":
+        return "right" if label == truth else "another region"
+    return f"{label} {parts.label_words('rating', label)}"
+
+
+def _decision(item: Item, row: Any) -> dict[str, Any]:
+    part = row.item.removeprefix(f"{item.key}/") if row.item != item.key else ""
+    text = item.shown.texts.get(part, part) if item.shown and part else ""
+    title = parts.TITLES.get(row.dimension, (row.dimension, ""))[0]
+    return {"title": title if row.dimension != MATCH else "Region", "text": text, "row": row}

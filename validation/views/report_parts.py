@@ -1,0 +1,244 @@
+"""A report's figures as its page shows them: words for labels, and plots."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from hits.domain.money import format_dollars
+from hits.models import Project
+from validation.domain import plots
+from validation.domain.scales import WORDS, Dimension
+from validation.domain.tables import MATCH, RATING
+from validation.models import JudgingReport, WorkerQuality
+from validation.selectors import report as selectors
+from validation.selectors.report import Shown
+
+TITLES = {
+    Dimension.REASONABLE.value: ("Acceptable", "Is the pair reasonable, given the photo?"),
+    Dimension.BOXES.value: ("Box placement", "Do the boxes cover what the clue names?"),
+    Dimension.INTERESTING.value: ("Interesting", "How interesting is the inference?"),
+    RATING: ("Rating", "How well does the inference fit the photo and the region?"),
+    MATCH: ("Region", "Which region does the inference belong to?"),
+}
+SHARES = {
+    Dimension.REASONABLE.value: ("Acceptable pairs", "Highly or relatively reasonable to most judges"),
+    Dimension.BOXES.value: ("Accurate boxes", "Appropriate or mostly appropriate to most judges"),
+    Dimension.INTERESTING.value: ("Interesting inferences", "Interesting or very interesting to most judges"),
+}
+COEFFICIENTS = {
+    "alpha_ordinal": "Krippendorff’s α, ordinal",
+    "alpha_nominal": "Krippendorff’s α, nominal",
+    "alpha_interval": "Krippendorff’s α, interval",
+    "fleiss": "Fleiss’ κ",
+}
+_RATINGS = {"1": "bad", "2": "okay", "3": "good"}
+EVIDENCE = (
+    ("gold", "Known answers"),
+    ("attention", "Attention"),
+    ("repeat", "Same again"),
+    ("pace", "Pace"),
+    ("varied", "Varied"),
+)
+
+
+def label_words(dimension: str, label: object) -> str:
+    """Return a label as people read it."""
+    if dimension == RATING:
+        return _RATINGS.get(str(label), str(label))
+    if dimension in WORDS:
+        return WORDS[Dimension(dimension)].get(str(label), str(label))
+    return str(label)
+
+
+def dimension_parts(
+    name: str, figures: Mapping[str, Any], shown: Mapping[str, Shown], kind: str
+) -> dict[str, Any]:
+    """Return one dimension's section: bar, coefficients, heat table and hardest items."""
+    words = [label_words(name, label) for label, _ in figures["labels"]]
+    percent = figures["coefficients"].get("percent") or {}
+    return {
+        "name": name,
+        "title": TITLES[name][0],
+        "question": TITLES[name][1],
+        "bar": plots.stacked(list(zip(words, (n for _, n in figures["labels"]), strict=True))),
+        "low": words[0] if words else "",
+        "high": words[-1] if words else "",
+        "items": figures["items"],
+        "ratings": figures["ratings"],
+        "raters": figures["raters"],
+        "coefficients": [
+            _coefficient(title, figures["coefficients"][key])
+            for key, title in COEFFICIENTS.items()
+            if key in figures["coefficients"]
+        ],
+        "percent": {key: _percent(percent.get(key)) for key in ("value", "low", "high")}
+        | {"items": percent.get("items", 0)},
+        "heat": plots.heat(figures["confusion"], words, figures["examples"]),
+        "words": words,
+        "hardest": [_hard(name, row, shown.get(row["item"])) for row in figures["hardest"]],
+        "kind": kind,
+    }
+
+
+def _coefficient(title: str, row: Mapping[str, Any]) -> dict[str, Any]:
+    dot = plots.dot(row["value"], row["low"], row["high"])
+    return {"title": title, **row, "dot": dot}
+
+
+def _percent(value: float | None) -> float | None:
+    return None if value is None else 100 * value
+
+
+def _hard(name: str, row: Mapping[str, Any], shown: Shown | None) -> dict[str, Any]:
+    votes = [f"{count} {label_words(name, label)}" for label, count in row["labels"]]
+    return {
+        "item": row["item"],
+        "disagreement": row["disagreement"],
+        "votes": votes if name != MATCH else [f"{len(votes)} different regions"],
+        "image": shown.image if shown else None,
+        "boxes": [box for group in shown.groups for box in group["boxes"]] if shown else [],
+        "clue": shown.clue if shown else None,
+        "text": shown.texts.get(row["part"], "") if shown else "",
+    }
+
+
+def headline(figures: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the tiles at the head of the page: title, figure, its whole and a note."""
+    tiles = []
+    for name, (title, note) in SHARES.items():
+        share = (figures["dimensions"].get(name) or {}).get("share")
+        if share and share["percent"] is not None:
+            undecided = f"; {share['undecided']:,} undecided" if share["undecided"] else ""
+            interval = f"95% interval {share['low']:.1f} to {share['high']:.1f}"
+            tiles.append(
+                _tile(
+                    title,
+                    f"{share['percent']:.1f}%",
+                    f"of {share['of']:,}",
+                    f"{note}{undecided}. {interval}.",
+                )
+            )
+    rating = figures["dimensions"].get(RATING)
+    if rating and rating["ratings"]:
+        tiles.append(
+            _tile("Mean rating", f"{rating['mean']:.2f}", "of 1 to 3", f"{rating['ratings']:,} ratings.")
+        )
+    pairwise = figures.get("pairwise")
+    if pairwise and pairwise["value"] is not None:
+        note = f"Human against human as the leaderboard counts it, chance 0; {_interval(pairwise)}"
+        tiles.append(
+            _tile("Pairwise accuracy", f"{pairwise['value']:.1f}", f"in {pairwise['sets']:,} sets", note)
+        )
+        note = "Candidate pairs put in the same order; chance 50%."
+        tiles.append(
+            _tile("Same order", f"{pairwise['accuracy']:.1f}%", f"of {pairwise['pairs']:,} rankings", note)
+        )
+    baseline = figures.get("baseline")
+    if baseline and baseline["accuracy"] is not None:
+        chance = f"Chance {baseline['chance']:.1f}%."
+        note = f"Right regions in each image, mean over images; {_interval(baseline)} {chance}"
+        tiles.append(
+            _tile("Human accuracy", f"{baseline['accuracy']:.1f}%", f"on {baseline['images']:,} images", note)
+        )
+    return tiles
+
+
+def _tile(title: str, figure: str, whole: str, note: str) -> dict[str, str]:
+    return {"title": title, "figure": figure, "whole": whole, "note": note}
+
+
+def _interval(row: Mapping[str, Any]) -> str:
+    if row["low"] is None:
+        return "no interval."
+    return f"95% interval {row['low']:.1f} to {row['high']:.1f}."
+
+
+def box_facts(boxes: Mapping[str, Any] | None) -> list[tuple[str, str]]:
+    """Return the agreement on boxes as words and figures; nothing where no image has two authors."""
+    if not boxes:
+        return []
+    alpha = "undefined" if boxes["alpha"] is None else f"{boxes['alpha']:.3f}"
+    if boxes["low"] is not None:
+        alpha += f" (95% interval {boxes['low']:.3f} to {boxes['high']:.3f})"
+    facts = [("IoU-α of the marked areas", alpha)]
+    if boxes["mean_iou"] is not None:
+        facts.append(("Mean IoU of matched boxes", f"{boxes['mean_iou']:.3f}"))
+    if boxes["f1"] is not None:
+        facts.append(("F1 of boxes with IoU over .5", f"{boxes['f1']:.3f}"))
+    if boxes["estimated"]:
+        facts.append(("Difference by chance", "estimated from a million pairs"))
+    return facts
+
+
+def time_parts(time: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    """Return the plots of active seconds and of dollars per hour."""
+    if not time:
+        return None
+    pay = time["pay"]
+    seconds = plots.histogram(
+        time["bins"],
+        marks=[
+            (time["median"], f"Median {time['median']:.0f} s", False),
+            (time["mean"], f"Mean {time['mean']:.0f} s", True),
+        ],
+        unit="s",
+    )
+    rates = pay and plots.histogram(
+        pay["bins"],
+        marks=[
+            (pay["median"] / 100, f"Median {format_dollars(pay['median'])}", False),
+            (pay["target"] / 100, f"Target {format_dollars(pay['target'])}", True),
+        ],
+        unit="dollars an hour",
+    )
+    return {"seconds": seconds, "rates": rates, **time}
+
+
+def batch_parts(figures: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the table of rounds: each with its name and its figures by dimension."""
+    names = selectors.batch_names(row["batch"] for row in figures["batches"])
+    dimensions = list(figures["dimensions"])
+    rows = []
+    for row in figures["batches"]:
+        cells = [(TITLES[name][0], _cell(row["dimensions"].get(name))) for name in dimensions]
+        rows.append({**row, "name": names.get(row["batch"], f"Batch {row['batch']}"), "cells": cells})
+    return {"titles": [TITLES[name][0] for name in dimensions], "rows": rows}
+
+
+def _cell(row: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    return {**row, "same": _percent(row["percent"])} if row else None
+
+
+def worker_parts(rows: Iterable[WorkerQuality]) -> dict[str, Any]:
+    """Return the table of workers, the most reliable first; evidence that nobody has is left out."""
+    found = list(rows)
+    columns = [(key, title) for key, title in EVIDENCE if any(_whole(row.figures.get(key)) for row in found)]
+    lines = [
+        {
+            "rank": row.rank,
+            "worker": row.worker,
+            **row.figures,
+            "alike": _share(row.figures.get("agreement")),
+            "evidence": [(title, row.figures.get(key)) for key, title in columns],
+        }
+        for row in found
+    ]
+    return {"titles": [title for _, title in columns], "rows": lines}
+
+
+def _whole(pair: Sequence[int] | None) -> int:
+    return pair[1] if pair else 0
+
+
+def _share(pair: Sequence[int] | None) -> float | None:
+    return 100 * pair[0] / pair[1] if pair and pair[1] else None
+
+
+def age(report: JudgingReport, project: Project) -> dict[str, Any]:
+    """Return how old the figures are and whether they are behind."""
+    behind = selectors.since(report)
+    moved = bool(report.figures.get("time")) and (report.figures["time"]["pay"] or {}).get("target")
+    return {
+        "behind": behind,
+        "fewer": -behind,
+        "target_moved": bool(moved) and moved != project.target_cents_per_hour,
+    }
