@@ -1,7 +1,8 @@
 """``make screenshots``: play the demo, and take the pictures of docs/screenshots anew.
 
 A loop is played first, so that the judging and version pages have something to show; then two scripted
-workers fill part of the open batch, and a third one draws in the browser as a person would.
+workers fill part of the open batch, and a third one draws in the browser as a person would. A fourth opens tasks of
+judging, of which one more opinion is asked.
 """
 
 import io
@@ -24,6 +25,8 @@ from tests.support.children import ROOT
 TARGET = ROOT / "docs" / "screenshots"
 CREDIT = "Rachel Michetti"
 ATTEMPTS = 10  # at opening a page, a second apart
+JUDGED = {"likert_comparison": "comparison", "localization_match": "matching"}  # kind → picture
+TITLES = ("Played loop 1: ratings", "Played loop 1: matching")
 WINDOWS = ((390, 844), (768, 1024), (1280, 900), (1920, 1080))
 _SIGN_IN = re.compile(r"(?:admin|researcher|annotator)\s+(\w+)\s+(\S+)")
 
@@ -58,6 +61,7 @@ def main() -> None:
         with sync_playwright() as playwright:
             browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
             _worker_pages(browser, accounts)
+            _judge_pages(browser, accounts)
             _console_pages(browser, accounts)
             browser.close()
 
@@ -85,9 +89,11 @@ def _fill(accounts: dict[str, str]) -> None:
     """Let two scripted workers answer some of the open batch."""
     django.setup()
     from annotation_site.demo import answers
+    from annotation_site.demo.play import wait_for
     from annotation_site.demo.player import ScriptedWorker
     from hits.models import Batch
     from hits.models import Image as Photo
+    from hits.services.extend import extend_batch
 
     batch = Batch.objects.get(project__name="Sample photos", kind="sherlock_observation")
     names = dict(Photo.objects.values_list("pk", "name"))
@@ -97,6 +103,9 @@ def _fill(accounts: dict[str, str]) -> None:
             worker.work_through(batch.name, _at_most(count, answers.writer(part, names)))
         except StopIteration:
             continue
+    for kind in JUDGED:
+        played = Batch.objects.get(project__slug="played-loop-1", kind=kind)
+        wait_for(extend_batch(batch=played, more_opinions=1, by=None)[1])
 
 
 def _at_most(count: int, answer: Callable[[Any], Any]) -> Callable[[Any], Any]:
@@ -112,7 +121,8 @@ def _at_most(count: int, answer: Callable[[Any], Any]) -> Callable[[Any], Any]:
 def _worker_pages(browser: Browser, accounts: dict[str, str]) -> None:
     page = _signed_in(browser, "walter", accounts)
     _go(page, "/work/")
-    frame = _accept(page)
+    frame = _accept(page, "Sample photos: observations")
+    frame.get_by_text(CREDIT).wait_for()  # the observations below were written for this photo
     for index, observation in enumerate(OBSERVATIONS, start=1):
         _observe(page, frame, index, observation)
     frame.locator("#how").evaluate("how => { how.open = false; }")
@@ -126,14 +136,25 @@ def _worker_pages(browser: Browser, accounts: dict[str, str]) -> None:
             _take(page, f"observation-{width}{'-dark' if scheme == 'dark' else ''}")
 
 
-def _accept(page: Page) -> FrameLocator:
-    """Accept the first task, agree to the consent text, and return the task's frame."""
-    page.locator(".job", has_text="Sample photos: observations").get_by_role("button", name="Start").click()
+def _judge_pages(browser: Browser, accounts: dict[str, str]) -> None:
+    page = _signed_in(browser, "wanda", accounts)
+    for title, picture in zip(TITLES, JUDGED.values(), strict=True):
+        _go(page, "/work/")
+        frame = _accept(page, title, agreed=True)
+        frame.locator("#how").evaluate("how => { how.open = false; }")
+        frame.locator("html").evaluate("html => html.scrollTo(0, 0)")
+        _take(page, f"{picture}-1280")
+        page.get_by_role("button", name="Return").first.click()
+
+
+def _accept(page: Page, title: str, *, agreed: bool = False) -> FrameLocator:
+    """Accept the batch's first task, agree to the consent text unless that was done, and return the task's frame."""
+    page.locator(".job", has_text=title).get_by_role("button", name="Start").click()
     frame = page.frame_locator("iframe")
-    frame.locator("#country").select_option("US")
-    frame.get_by_role("button", name="I agree").click()
+    if not agreed:
+        frame.locator("#country").select_option("US")
+        frame.get_by_role("button", name="I agree").click()
     frame.locator("html[data-ready=true]").wait_for(state="attached")
-    frame.get_by_text(CREDIT).wait_for()  # the observations below were written for this photo
     return frame
 
 
@@ -164,6 +185,7 @@ def _console_pages(browser: Browser, accounts: dict[str, str]) -> None:
     page.get_by_role("link", name=re.compile(r"^Review \d")).first.wait_for()
     _take(page, "batch-1280", page.url)
     _take(page, "judging-1280", "/projects/played-loop-1/judging/")
+    _take(page, "judging-report-1280", "/projects/played-loop-1/judging/report/")
     _take(page, "version-1280", "/versions/1/")
     _take(page, "pay-1280", "/projects/played-loop-1/pay")
     _take(page, "money-1280", "/projects/played-loop-1/money")

@@ -25,6 +25,7 @@ from hits.views.access import project_page
 from hits.views.balance import forget_balance
 from hits.views.costs import refusal_context, with_funds
 from validation.selectors.judging import COMPARISON
+from validation.services.judging import usual_pool
 
 GROUPS_SHOWN = 40
 SETS_PER_PAGE = 10
@@ -144,7 +145,7 @@ def comparison_round(request: HttpRequest, project: Project, round_id: int) -> H
         return redirect("comparison-round", project.slug, found.pk)
     sets = found.sets.select_related("observation__image").order_by("rank")
     total = sets.count()
-    form = ComparisonForm(COMPARISON, total, request.POST or None)
+    form = ComparisonForm(COMPARISON, total, request.POST or None, usual_pool=usual_pool(project))
     confirm: dict[str, Any] = {}
     status = 200
     if request.method == "POST":

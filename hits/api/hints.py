@@ -36,7 +36,9 @@ class HintsView(HitPageView):
         key = page_key(request)
         hit = find_hit(key)
         if pages.is_excluded(pages.known_worker(hit.environment, key.worker_id), hit.unit):
-            raise NotEligible("This task is about your own work, so somebody else has to do it.")
+            raise NotEligible(
+                "This task is about your own work, or you judged it before, so somebody else has to do it."
+            )
         model = _encoder if settings.HINTS_NLI_MODEL else None
         found = hints.hints_on(hit, draft, encoder=_encoder, model=model)
         return Response({"hints": [hint.as_dict() for hint in found]})

@@ -24,3 +24,8 @@ def csv_lines(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> Itera
 def words(text: str) -> str:
     """Return a text that a spreadsheet takes for words, whatever it begins with: somebody typed it."""
     return f"'{text}" if text.startswith(_FORMULA) else text
+
+
+def unquoted(text: str) -> str:
+    """Return what ``words`` was given."""
+    return text[1:] if text[:1] == "'" and text[1:].startswith(_FORMULA) else text

@@ -128,10 +128,16 @@ def spread_of(work: Iterable[Work], target: int) -> Spread | None:
 
 def median_by_worker(project: Project, *, workers: Collection[int] | None = None) -> dict[int, int | None]:
     """Return each worker's median cents per hour in a project; ``workers`` narrows it to some."""
+    batches = {batch.pk: batch for batch in _batches(project)}
+    extras = bonuses_of(project, batches, workers)
+    rows = counted(project, workers).order_by()
+    lines = rows.values_list("pk", "worker_id", "hit__unit__batch_id", "submission__active_seconds")
     by_worker: dict[int, list[int]] = defaultdict(list)
-    for row in work_of(project, workers=workers):
-        if row.rate_cents is not None:
-            by_worker[row.worker].append(row.rate_cents)
+    # Neither in order nor with their times, which take longest to read, since a median needs neither.
+    for pk, worker, batch, seconds in lines.iterator(chunk_size=5_000):
+        rate = cents_per_hour(batches[batch].reward_cents + extras[pk], seconds)
+        if rate is not None:
+            by_worker[worker].append(rate)
     return {worker: median_cents(found) for worker, found in by_worker.items()}
 
 

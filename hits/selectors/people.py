@@ -1,11 +1,12 @@
 """Who takes part in a project: members with a role, and annotators who agreed to its text."""
 
+from collections import defaultdict
 from collections.abc import Collection
 
-from django.db.models import Count, Q, QuerySet
+from django.db.models import Count, QuerySet
 
 from hits.domain.states import AssignmentStatus, Role
-from hits.models import ConsentText, Membership, Participation, Project, Worker
+from hits.models import Assignment, Batch, ConsentText, Membership, Participation, Project, Worker
 from hits.selectors.pay import Record, median_by_worker
 
 
@@ -25,20 +26,17 @@ def agreed(project: Project) -> set[int]:
 
 
 def records(project: Project, workers: Collection[int]) -> list[tuple[Record, Participation | None]]:
-    """Return some workers' records, each with the newest consent they gave; three queries."""
+    """Return some workers' records, each with the newest consent they gave; eight queries."""
     newest: dict[int, Participation] = {}
     given = Participation.objects.filter(project=project, worker__in=workers).select_related("consent")
     for row in given.order_by("consent__version"):
         newest[row.worker_id] = row
-    counted = _counted(project, Worker.objects.filter(pk__in=workers))
-    medians = median_by_worker(project, workers=workers)
-    return [(_record(worker, medians.get(worker.pk)), newest.get(worker.pk)) for worker in counted]
+    return [(record, newest.get(record.worker.pk)) for record in _records(project, workers)]
 
 
 def record_of(worker: Worker, project: Project) -> Record:
     """Return one worker's record in a project."""
-    counted = _counted(project, Worker.objects.filter(pk=worker.pk)).get()
-    return _record(counted, median_by_worker(project, workers=[worker.pk]).get(worker.pk))
+    return _records(project, [worker.pk])[0]
 
 
 def consent_texts(project: Project) -> list[tuple[ConsentText, int]]:
@@ -51,18 +49,21 @@ def consent_texts(project: Project) -> list[tuple[ConsentText, int]]:
     return [(text, agreed.get(text.pk, 0)) for text in texts]
 
 
-def _counted(project: Project, workers: "QuerySet[Worker]") -> "QuerySet[Worker]":
-    mine = Q(assignments__hit__unit__batch__project=project)
-
-    def count(status: AssignmentStatus) -> Count:
-        return Count("assignments", filter=mine & Q(assignments__status=status))
-
-    return workers.annotate(
-        approved=count(AssignmentStatus.APPROVED),
-        rejected=count(AssignmentStatus.REJECTED),
-        waiting=count(AssignmentStatus.SUBMITTED),
-    ).order_by("pk")
-
-
-def _record(worker: "Worker", median: int | None) -> Record:
-    return Record(worker, worker.approved, worker.rejected, worker.waiting, median)  # type: ignore[attr-defined]
+def _records(project: Project, workers: Collection[int]) -> list[Record]:
+    """Return some workers' records, by row key; seven queries."""
+    batches = list(Batch.objects.filter(project=project).values_list("pk", flat=True))
+    came_in = Assignment.objects.filter(hit__unit__batch__in=batches, worker__in=workers)
+    counts: dict[int, dict[str, int]] = defaultdict(dict)
+    for pk, status, number in came_in.order_by().values_list("worker", "status").annotate(Count("pk")):
+        counts[pk][status] = number
+    medians = median_by_worker(project, workers=workers)
+    return [
+        Record(
+            worker,
+            approved=counts[worker.pk].get(AssignmentStatus.APPROVED, 0),
+            rejected=counts[worker.pk].get(AssignmentStatus.REJECTED, 0),
+            waiting=counts[worker.pk].get(AssignmentStatus.SUBMITTED, 0),
+            median_cents=medians.get(worker.pk),
+        )
+        for worker in Worker.objects.filter(pk__in=workers).order_by("pk")
+    ]

@@ -151,7 +151,8 @@ def _worker_of(hit: Hit, key: PageKey) -> Worker:
     worker, _ = Worker.objects.get_or_create(environment=hit.environment, worker_id=key.worker_id)
     if hit.unit.excluded_workers.filter(pk=worker.pk).exists():
         raise NotEligible(
-            "This task is about your own work, so somebody else has to do it. Please return it."
+            "This task is about your own work, or you judged it before, so somebody else has to do it. "
+            "Please return it."
         )
     return worker
 

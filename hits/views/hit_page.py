@@ -52,7 +52,10 @@ def hit_page(request: HttpRequest, public_id: uuid.UUID) -> HttpResponse:
     preview = assignment_id in {"", NO_ASSIGNMENT}
     worker = pages.known_worker(unit.batch.environment, worker_id)
     if pages.is_excluded(worker, unit):
-        return _refused(request, "This task is about your own work, so somebody else has to do it.")
+        return _refused(
+            request,
+            "This task is about your own work, or you judged it before, so somebody else has to do it.",
+        )
     if unit.images.filter(withdrawn_at__isnull=False).exists():
         return _refused(request, "This photo was taken down, so there is nothing to do here.")
     submit_to = ""

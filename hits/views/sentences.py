@@ -9,7 +9,7 @@ from django.utils.translation import gettext_noop as _
 
 SENTENCES = (
     # hits/views/hit_page.py
-    _("This task is about your own work, so somebody else has to do it."),
+    _("This task is about your own work, or you judged it before, so somebody else has to do it."),
     _("This photo was taken down, so there is nothing to do here."),
     _("This task is not open."),
     _("This page was opened from a marketplace that is not on our list."),
@@ -19,7 +19,9 @@ SENTENCES = (
     _("This page's key is not valid. Reload the task."),
     _("This page is too old. Reload the task."),
     _("This task is not known here. Return it and take another one."),
-    _("This task is about your own work, so somebody else has to do it. Please return it."),
+    _(
+        "This task is about your own work, or you judged it before, so somebody else has to do it. Please return it."
+    ),
     _("country: choose one from the list"),
     _("The text has changed since you opened this page. Reload it and read it again."),
     _("This submission was sent before with other content. Reload the task and submit again."),

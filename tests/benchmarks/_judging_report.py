@@ -56,6 +56,12 @@ def measured(items: int) -> dict[str, Any]:
         "item": reverse("judging-item", args=[project.slug, "observation_review", item]),
         "api": reverse("api-judging-report", args=[project.slug, "observation_review"]),
     }
+    around = {
+        "overview": reverse("judging", args=[project.slug]),
+        "decisions": reverse("decisions", args=[project.slug]),
+        "planner": reverse("planner", args=[project.slug]),
+        "worker": reverse("worker-detail", args=[project.slug, report.workers.earliest("rank").worker_id]),
+    }
     return {
         "ratings": report.ratings,
         "judgments": report.judgments,
@@ -66,6 +72,7 @@ def measured(items: int) -> dict[str, Any]:
         "peak_before_mib": round(before),
         "goal_seconds": MOST_SECONDS,
         "pages": {name: _loaded(client, address) for name, address in pages.items()},
+        "around": {name: _loaded(client, address) for name, address in around.items()},
     }
 
 

@@ -208,6 +208,25 @@ def hit_boxes() -> list[dict[str, int]]:
     return boxes
 
 
+def test_single_keys_can_be_turned_off(review: Callable[..., Hit], open_page: Callable[..., Any]) -> None:
+    page = opened(open_page, review())
+    page.get_by_role("button", name="Turn keys off").click()
+    page.keyboard.press("2")
+    assert page.locator("#count").inner_text() == "0 of 3 answered"
+    page.locator("#boxes-1").focus()
+    page.keyboard.press("Space")
+    assert page.locator("#count").inner_text() == "1 of 3 answered", (
+        "a radio that has the focus still answers"
+    )
+    check_page(page, "keys off")
+    page.reload()
+    page.locator(READY).wait_for(state="attached")
+    page.get_by_role("button", name="Turn keys on").click()
+    page.locator("#reasonable-1").focus()
+    page.keyboard.press("1")
+    assert page.locator("#count").inner_text() == "2 of 3 answered"
+
+
 def test_by_touch_on_a_phone(review: Callable[..., Hit], open_page: Callable[..., Any]) -> None:
     hit = review()
     page = opened(open_page, hit, width=390, height=844, has_touch=True, is_mobile=True)
@@ -238,5 +257,7 @@ def test_the_author_and_the_unqualified_are_turned_away(
     qualify(project, author)
     accepted = market.accept(hit, author)
     page.goto(bench.task_address(accepted))
-    page.get_by_text("This task is about your own work, so somebody else has to do it.").wait_for()
+    page.get_by_text(
+        "This task is about your own work, or you judged it before, so somebody else has to do it."
+    ).wait_for()
     assert page.locator("#task").count() == 0

@@ -38,7 +38,9 @@ def test_the_loop_is_played_whole_and_again(tmp_path: Path) -> None:
     assert first["comparison_sets"] >= 1
     assert first["judgments"] == 20 * first["comparison_sets"]  # ten candidates, two judges
     # Two workers a photo, a set and a matched photo (two of these); three judges for each of twelve pairs.
-    assert first["approved"] == first["submissions"] == 2 * (first["kept"] + first["comparison_sets"] + 2) + 36
+    assert (
+        first["approved"] == first["submissions"] == 2 * (first["kept"] + first["comparison_sets"] + 2) + 36
+    )
     assert first["min_candidates"] == 12
     assert second["ledger_balanced"] is True
     for name in (

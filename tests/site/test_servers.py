@@ -44,6 +44,15 @@ FAULTS = [
     "tests/attack/test_outbox.py",
 ]
 
+JUDGING = [
+    "tests/validation/test_ask_more.py",
+    "tests/validation/test_decisions.py",
+    "tests/validation/test_import_judgments.py",
+    "tests/validation/test_quality.py",
+    "tests/validation/test_rater_rows.py",
+    "tests/validation/test_report.py",
+]
+
 KILLED = ["tests/hits/test_killed_server.py"]
 
 
@@ -51,9 +60,11 @@ KILLED = ["tests/hits/test_killed_server.py"]
 @pytest.mark.postgres
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize(
-    "suites", [MONEY, PEOPLE, FAULTS, KILLED], ids=["money", "people", "faults", "killed server"]
+    "suites",
+    [MONEY, PEOPLE, FAULTS, JUDGING, KILLED],
+    ids=["money", "people", "faults", "judging", "killed server"],
 )
-def test_money_people_and_faults_hold_on_postgresql(suites: list[str]) -> None:
+def test_money_people_faults_and_judging_hold_on_postgresql(suites: list[str]) -> None:
     _passes_on_postgresql(suites)
 
 

@@ -67,6 +67,8 @@ def forked(work: Callable[[], object], *, crash_at: str = "") -> int:
 def start(work: Callable[[], object], *, crash_at: str = "") -> int:
     """Start ``work`` in a fork, and return its process id; see ``forked``."""
     connections.close_all()
+    if connection.vendor == "postgresql":
+        connection.close_pool()  # what is closed only goes back there, and the child would take the same socket out
     child = os.fork()
     if child:
         return child

@@ -62,6 +62,7 @@ def fill(project: Project, images: Sequence[Image], crowd: Crowd) -> Batch:
         kind=crowd.kind,
         name=f"Judged by a crowd of {crowd.workers}",
         reward_cents=12,
+        bonus_cents=0,
         state=BatchState.CLOSED,
         opinions=crowd.judges,
         assignments_per_hit=crowd.judges,

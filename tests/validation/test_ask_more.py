@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from hits.models import AuditEvent, Batch, Observation, Project
+from hits.models import Assignment, AuditEvent, Batch, Observation, Project
 from hits.mturk.boto import marketplace
 from hits.services.errors import Conflict, Refused
 from hits.services.launch import Terms, launch_batch
@@ -14,8 +14,12 @@ from tests.validation.factory import Work
 from validation.domain.controls import ControlRole
 from validation.domain.decisions import DEFAULT_RULES, Method, Rule
 from validation.models import ControlUnit, JudgingRound
+from validation.selectors import ask_more as selectors
 from validation.selectors.ask_more import is_complete, undecided_items
-from validation.services.ask_more import ask_everywhere, ask_one_more, plan_ask, set_limits
+from validation.services import ask_more as services
+from validation.services.ask_more import Ask, ask_everywhere, ask_one_more, plan_ask, set_limits
+from validation.services.decisions import decide_items
+from validation.services.judging import launch_review
 
 pytestmark = pytest.mark.django_db(transaction=True)
 REWARD = 40
@@ -74,6 +78,21 @@ def test_one_more_judge_is_asked_about_each_undecided_item(work: Work) -> None:
         kept_from = {worker.worker_id for worker in row.excluded_workers.all()}
         assert kept_from == {"AUTHOR", "J1", "J2"}
     assert follower.rules == first.rules
+
+
+def test_a_round_asks_about_what_the_newest_run_would_leave_undecided(work: Work) -> None:
+    market.fund()
+    first, pairs = begin(work)
+    split(work, first, pairs, undecided=0)
+    strict = Rule("reasonable", Method.K_OF_N, ("highly",), k=3, of=3)
+    decide_items(project=work.project, kind="observation_review", rules={"reasonable": strict}, by=None)
+    assert plan_ask(first).undecided == []
+    set_limits(first=first, most_judges=4, ask_budget_cents=first.ask_budget_cents, by=None)
+    first.refresh_from_db()
+    assert first.rules["reasonable"] == strict.as_row()
+    assert len(plan_ask(first).undecided) == len(pairs)
+    later, _ = launch_review(project=work.project, observations=pairs, by=None)
+    assert later.judging_round.rules["reasonable"] == strict.as_row()
 
 
 def test_repeating_the_task_launches_nothing_twice(work: Work) -> None:
@@ -154,6 +173,29 @@ def test_a_budget_that_was_spent_meanwhile_is_seen(work: Work) -> None:
     assert not followers(first)
 
 
+def test_two_who_planned_before_either_asked_ask_once(work: Work) -> None:
+    market.fund()
+    first, pairs = begin(work)
+    split(work, first, pairs, undecided=2)
+    early = plan_ask(first)
+    other, _ = launch_batch(
+        project=work.project,
+        kind_name="observation_review",
+        name="Beside",
+        units=[unit(pairs[0], pairs[0].instance_id, pairs[0].submission.attempt.worker)],
+        by=None,
+        terms=Terms(opinions=1, reward_cents=REWARD),
+    )
+    work.publish(other)
+    answer(work, other, pairs[0].instance_id, J8="highly")  # decides it: the second plan is another one
+    late = plan_ask(first)
+    assert early.once != late.once
+    ask_one_more(asked=late, by=None)
+    with pytest.raises(Conflict, match="somebody else asked meanwhile"):
+        ask_one_more(asked=early, by=None)
+    assert len(followers(first)) == 1
+
+
 def test_the_project_s_cap_holds_to_the_cent(work: Work) -> None:
     market.fund()
     first, pairs = begin(work)
@@ -189,6 +231,71 @@ def test_an_account_without_funds_is_not_asked_of(work: Work) -> None:
     assert not followers(first)
     market.fund(REWARD)
     assert ask_everywhere(marketplace=marketplace()) == 1
+
+
+def looks(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Note each time that the round's judgments are all read to find what is undecided."""
+    seen: list[int] = []
+    real = selectors._undecided
+
+    def noted(first: JudgingRound) -> list[selectors.Undecided]:
+        seen.append(first.pk)
+        return real(first)
+
+    monkeypatch.setattr(selectors, "_undecided", noted)
+    return seen
+
+
+def test_a_refused_launch_is_worked_out_again_only_with_other_funds(
+    work: Work, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, pairs = begin(work)
+    split(work, first, pairs, undecided=1)
+    tried: list[int] = []
+
+    def noted(one: JudgingRound) -> Ask:
+        tried.append(one.pk)
+        return plan_ask(one)
+
+    monkeypatch.setattr(services, "plan_ask", noted)
+    assert [ask_everywhere(marketplace=marketplace()) for _ in range(3)] == [0, 0, 0]
+    assert tried == [first.pk]
+    market.fund(REWARD)
+    assert ask_everywhere(marketplace=marketplace()) == 1
+    assert tried == [first.pk] * 2
+
+
+def test_judgments_are_read_once_until_something_changes(work: Work, monkeypatch: pytest.MonkeyPatch) -> None:
+    market.fund()
+    first, pairs = begin(work)
+    split(work, first, pairs, undecided=0)
+    seen = looks(monkeypatch)
+    assert [ask_everywhere(marketplace=marketplace()) for _ in range(3)] == [0, 0, 0]
+    assert plan_ask(first).undecided == []
+    assert len(seen) == 1
+    first.rules["reasonable"] = Rule("reasonable", Method.K_OF_N, ("highly",), k=3, of=3).as_row()
+    first.save()
+    assert len(plan_ask(first).undecided) == len(pairs)
+    assert len(seen) == 2
+
+
+def test_what_comes_in_during_a_look_is_seen_by_the_next(work: Work, monkeypatch: pytest.MonkeyPatch) -> None:
+    market.fund()
+    first, pairs = begin(work)
+    split(work, first, pairs, undecided=0)
+    late = Assignment.objects.filter(hit__unit__key=pairs[0].instance_id).latest("pk")
+
+    def overtaken(one: JudgingRound) -> Ask:
+        found = plan_ask(one)
+        Assignment.objects.filter(pk=late.pk).update(status="Rejected")
+        return found
+
+    monkeypatch.setattr(services, "plan_ask", overtaken)
+    assert ask_everywhere(marketplace=marketplace()) == 0
+    monkeypatch.setattr(services, "plan_ask", plan_ask)
+    seen = looks(monkeypatch)
+    ask_everywhere(marketplace=marketplace())
+    assert seen == [first.pk]
 
 
 def test_controls_are_never_asked_about_nor_waited_for(work: Work) -> None:

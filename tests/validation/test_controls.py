@@ -12,7 +12,7 @@ from django.urls import reverse
 
 from hits.domain.states import UnitScope
 from hits.marketplace.models import HIT
-from hits.models import AuditEvent, Batch, Hit, Unit
+from hits.models import AuditEvent, Batch, Hit, Job, Unit
 from hits.mturk.boto import marketplace
 from hits.services.errors import Conflict, Refused
 from hits.services.extend import estimate_extension
@@ -32,7 +32,8 @@ from validation.domain.controls import (
     check,
     plan,
 )
-from validation.models import ControlUnit, GoldItem
+from validation.domain.sampling import Selection
+from validation.models import ControlUnit, GoldItem, JudgingRound
 from validation.selectors.quality import control_answers
 from validation.services import controls
 from validation.services.judging import (
@@ -114,40 +115,70 @@ def test_a_check_looks_at_what_is_expected_alone() -> None:
         check({}, {}, "sherlock_observation")
 
 
-def test_own_units_keep_their_order_and_controls_stand_anywhere() -> None:
+def test_every_order_is_drawn_by_lot_and_controls_stand_anywhere() -> None:
     own = [pair(n) for n in range(1, 201)]
     at: list[int] = []
+    firsts: list[int] = []
     for seed in range(30):
         mixed = plan(own, [gold(n) for n in range(8)], Rates(5, 5, 5), rng(seed), REVIEW)
-        assert [unit for unit in mixed if isinstance(unit, Own)] == own
+        kept = [unit for unit in mixed if isinstance(unit, Own)]
+        assert sorted(kept, key=own.index) == own
         assert len(mixed) == 230
         keys = [unit.key for unit in mixed]
         assert len(set(keys)) == 230
         assert all(re.fullmatch(r"[0-9a-f]{32}", key) for key in keys)
         at.extend(n for n, unit in enumerate(mixed) if isinstance(unit, Control))
+        firsts.append(own.index(kept[0]))
     # 900 places out of 30 * 230: uniform within four standard deviations in each of ten parts.
     parts = np.histogram(at, bins=10, range=(0, 230))[0]
     assert abs(parts - 90).max() < 4 * np.sqrt(90)
+    assert len(set(firsts)) > 20, "own units come in any order"
+
+
+def test_a_control_is_no_break_between_the_pairs_of_one_photo() -> None:
+    """The marketplace hands tasks out in this order: where photos come in runs, a control would end one."""
+    own = [pair(n, image=1 + n // 5) for n in range(200)]
+    breaks: dict[bool, list[bool]] = {True: [], False: []}
+    for seed in range(30):
+        mixed = plan(own, [gold(n) for n in range(8)], Rates(5, 5, 5), rng(seed), REVIEW)
+        images = [unit.payload["image"] for unit in mixed]
+        for n, unit in enumerate(mixed[1:], start=1):
+            breaks[isinstance(unit, Control)].append(images[n] != images[n - 1])
+    shares = {control: np.mean(found) for control, found in breaks.items()}
+    assert shares[False] > 0.9
+    assert abs(shares[True] - shares[False]) < 0.05
+
+
+def test_without_controls_the_order_stays() -> None:
+    own = [pair(n) for n in range(1, 41)]
+    assert plan(own, [], Rates(), rng(), REVIEW) == own
 
 
 def test_the_same_seed_plans_the_same_and_another_does_not() -> None:
     own = [pair(n) for n in range(1, 41)]
-    one, again, other = (plan(own, [gold(1)], Rates(10, 10, 10), rng(s), REVIEW) for s in (3, 3, 4))
+    one, again, other = (plan(own, [gold(1), gold(2)], Rates(10, 10, 10), rng(s), REVIEW) for s in (3, 3, 4))
     assert one == again
     assert one != other
 
 
 def test_gold_is_used_once_before_twice_and_never_beside_its_own_item() -> None:
     own = [pair(n) for n in range(1, 21)]
-    items = [gold(n) for n in range(4)]
+    items = [gold(n) for n in range(7)]
     mixed = added(plan(own, items, Rates(gold=50), rng(), REVIEW), ControlRole.GOLD)
     counts = [sum(unit.gold == item.pk for unit in mixed) for item in items]
-    assert sorted(counts) == [2, 2, 3, 3]
+    assert sorted(counts) == [1, 1, 1, 1, 2, 2, 2]
     assert len({unit.key for unit in mixed}) == 10
     assert all(unit.authors == {2000 + unit.gold} for unit in mixed if unit.gold is not None)
     asked = Gold(9, own[0].payload, {"reasonable": ["un"]})
-    mixed = added(plan(own, [asked, items[0]], Rates(gold=50), rng(), REVIEW), ControlRole.GOLD)
+    mixed = added(plan(own, [asked, items[0]], Rates(gold=10), rng(), REVIEW), ControlRole.GOLD)
     assert {unit.gold for unit in mixed} == {0}
+
+
+def test_gold_that_would_come_a_third_time_is_refused() -> None:
+    own = [pair(n) for n in range(1, 21)]
+    assert len(added(plan(own, [gold(1)], Rates(gold=10), rng(), REVIEW), ControlRole.GOLD)) == 2
+    with pytest.raises(ControlError, match="3 are asked for and 1 can be shown, each twice at most"):
+        plan(own, [gold(1)], Rates(gold=15), rng(), REVIEW)
 
 
 def test_gold_without_items_says_what_to_do() -> None:
@@ -168,9 +199,9 @@ def test_gold_shows_what_the_round_shows_or_is_left_out() -> None:
     for own, fitting in ((a_set(1, clue="a hat"), 1), (a_set(1), 2)):
         mixed = added(plan([own], [item, bare], Rates(gold=50), rng(), LIKERT), ControlRole.GOLD)
         assert fitting in {unit.gold for unit in mixed} or len(mixed) == 1
-    with pytest.raises(ControlError, match="no active gold item"):
+    with pytest.raises(ControlError, match="no active gold unit"):
         plan([a_set(1, clue="a hat")], [bare], Rates(gold=1), rng(), LIKERT)
-    with pytest.raises(ControlError, match="no active gold item"):
+    with pytest.raises(ControlError, match="no active gold unit"):
         plan([a_set(1, size=6)], [bare], Rates(gold=1), rng(), LIKERT)
 
 
@@ -223,15 +254,17 @@ def test_attention_checks_that_cannot_be_made_say_so(own: list[Own], kind: str, 
 
 def test_a_repeat_has_the_same_payload_and_stands_apart() -> None:
     own = [pair(n) for n in range(1, 201)]
-    mixed = plan(own, [], Rates(repeat=10), rng(), REVIEW)
-    at = {unit.key: n for n, unit in enumerate(mixed)}
     by_key = {unit.key: unit for unit in own}
-    repeats = added(mixed, ControlRole.REPEAT)
-    assert len({unit.of for unit in repeats}) == len(repeats) == 20
-    for unit in repeats:
-        original = by_key[unit.of or ""]
-        assert (unit.payload, unit.authors) == (original.payload, original.authors)
-        assert abs(at[unit.key] - at[original.key]) > 20
+    for seed in range(20):
+        mixed = plan(own, [], Rates(repeat=30), rng(seed), REVIEW)
+        at = {unit.key: n for n, unit in enumerate(mixed)}
+        assert len(at) == 260
+        repeats = added(mixed, ControlRole.REPEAT)
+        assert len({unit.of for unit in repeats}) == len(repeats) == 60
+        for unit in repeats:
+            original = by_key[unit.of or ""]
+            assert (unit.payload, unit.authors) == (original.payload, original.authors)
+            assert abs(at[unit.key] - at[original.key]) > 20
 
 
 # -- with rows
@@ -266,11 +299,90 @@ def test_a_launch_writes_its_controls_with_it_and_only_once(work: Work) -> None:
 
 
 @pytest.mark.django_db
+def test_a_repeated_wish_gets_its_batch_whatever_became_of_the_gold(work: Work) -> None:
+    item = make_gold(work)
+    rows = work.observed(work.image(1), worker="A")
+    wish: dict[str, Any] = {"observations": rows, "plan": RoundPlan(rates=Rates(gold=5)), "once": "one wish"}
+    batch, job = launch_review(project=work.project, by=None, **wish)
+    controls.switch_gold(gold=item, on=False, by=None)
+    type(work.image(1)).objects.filter(pk=rows[0].image_id).update(withdrawn_at="2026-11-20T10:00Z")
+    assert launch_review(project=work.project, by=None, **wish) == (batch, job)
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("step", ["record", "round"])
+def test_a_launch_that_fails_midway_leaves_nothing(
+    work: Work, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    rows = [row for n in range(2) for row in work.observed(work.image(n), worker=f"W{n}")]
+
+    def counts() -> list[int]:
+        tables = (Batch, Unit, Hit, ControlUnit, JudgingRound, Job, AuditEvent)
+        return [table.objects.count() for table in tables]
+
+    before = counts()
+
+    def fail(*_: Any, **__: Any) -> Any:
+        raise RuntimeError("the machine stopped")
+
+    if step == "record":
+        monkeypatch.setattr(controls, "record", fail)
+    else:
+        monkeypatch.setattr(JudgingRound.objects, "get_or_create", fail)
+    with pytest.raises(RuntimeError, match="stopped"):
+        launch_review(
+            project=work.project, observations=rows, by=None, plan=RoundPlan(rates=Rates(repeat=20))
+        )
+    assert counts() == before
+
+
+@pytest.mark.django_db
+def test_two_rounds_of_one_seed_have_no_control_in_common(work: Work) -> None:
+    """A worker does a key once in a project: of two rounds with the same keys the second one's would be refused."""
+    rows = [row for n in range(4) for row in work.observed(work.image(n), worker=f"W{n}")]
+    plan = RoundPlan(Selection(seed=7), rates=Rates(attention=50, repeat=50))
+    keys = []
+    for half in (rows[:6], rows[6:]):
+        batch, _ = launch_review(project=work.project, observations=half, by=None, plan=plan)
+        keys.append(set(batch.units.exclude(control=None).values_list("key", flat=True)))
+    assert [len(found) for found in keys] == [6, 6]
+    assert not keys[0] & keys[1]
+
+
+@pytest.mark.django_db
+def test_a_set_as_gold_is_kept_from_its_own_author_and_from_all_candidates(work: Work) -> None:
+    writers = [work.observed(work.image(n), worker=f"W{n}")[0] for n in range(3)]
+    own = writers[2]  # whose author came last, and whose pair is none of the candidates
+
+    def a_round(name: str, plan: RoundPlan) -> Batch:
+        texts = [CandidateToRate(row.instance_id, row.inference) for row in writers[:2]]
+        wanted = SetToJudge(name, own.instance_id, own.image_id, own.boxes, texts)
+        return launch_comparison(project=work.project, sets=[wanted], by=None, plan=plan)[0]
+
+    candidate = writers[0].instance_id
+    controls.add_gold(unit=a_round("first", RoundPlan()).units.get(), expected={candidate: [1]}, by=None)
+    other = work.observed(work.image(9), worker="W9")[0]
+    later = SetToJudge(
+        "later",
+        other.instance_id,
+        other.image_id,
+        other.boxes,
+        [CandidateToRate("x", "Somebody left."), CandidateToRate("y", "It rained.")],
+    )
+    batch, _ = launch_comparison(
+        project=work.project, sets=[later], by=None, plan=RoundPlan(rates=Rates(gold=1))
+    )
+    unit = batch.units.exclude(control=None).get()
+    barred = set(unit.excluded_workers.values_list("pk", flat=True))
+    assert barred == {row.submission.attempt.worker_id for row in writers}
+
+
+@pytest.mark.django_db
 def test_no_control_reaches_the_author_of_what_it_shows(work: Work) -> None:
     item = make_gold(work)
     rows = [row for n in range(4) for row in work.observed(work.image(n), worker=f"W{n}")]
     batch, _ = launch_review(
-        project=work.project, observations=rows, by=None, plan=RoundPlan(rates=Rates(50, 50, 50))
+        project=work.project, observations=rows, by=None, plan=RoundPlan(rates=Rates(10, 50, 50))
     )
     by_id = {row.instance_id: row.submission.attempt.worker_id for row in rows}
     for row in ControlUnit.objects.filter(unit__batch=batch).select_related("unit", "of"):
@@ -289,7 +401,7 @@ def test_gold_on_a_photo_that_was_taken_down_is_left_out(work: Work) -> None:
     item = make_gold(work)
     rows = work.observed(work.image(1), worker="A")
     type(work.image(1)).objects.filter(pk=item.payload["image"]).update(withdrawn_at="2026-11-20T10:00Z")
-    with pytest.raises(Refused, match="no active gold item"):
+    with pytest.raises(Refused, match="no active gold unit"):
         launch_review(project=work.project, observations=rows, by=None, plan=RoundPlan(rates=Rates(gold=5)))
     assert Batch.objects.filter(kind=REVIEW).count() == 1
 
@@ -323,7 +435,7 @@ def test_gold_is_added_once_and_only_with_an_answer(work: Work) -> None:
     assert controls.switch_gold(gold=item, on=False, by=None)
     assert not controls.switch_gold(gold=item, on=False, by=None)
     rows = work.observed(work.image(1), worker="A")
-    with pytest.raises(Refused, match="no active gold item"):
+    with pytest.raises(Refused, match="no active gold unit"):
         launch_review(project=work.project, observations=rows, by=None, plan=RoundPlan(rates=Rates(gold=5)))
 
 
@@ -422,7 +534,12 @@ def test_no_worker_can_tell_a_control(work: Work, kind: str, launch: Any) -> Non
     fund()
     if kind == REVIEW:
         make_gold(work)
-    batch = launch(work, RoundPlan(rates=Rates(gold=10 if kind == REVIEW else 0, attention=25, repeat=25)))
+    else:
+        unit = comparison(work, RoundPlan()).units.order_by("pk")[0]
+        first = unit.payload["candidates"][0]["id"]
+        controls.add_gold(unit=unit, expected={first: [1]}, by=None)
+    batch = launch(work, RoundPlan(rates=Rates(gold=10, attention=25, repeat=25)))
+    assert {row.role for row in ControlUnit.objects.filter(unit__batch=batch)} == set(ControlRole)
     publish_batch(batch=batch, marketplace=marketplace())
     frame = Client(HTTP_HOST=HIT_HOST)
     seen: dict[bool, set[str]] = {True: set(), False: set()}
@@ -447,6 +564,8 @@ def test_no_worker_can_tell_a_control(work: Work, kind: str, launch: Any) -> Non
         told = {
             "config": shape(config),
             "tags": re.findall(r"<(\w+)", html),
+            "classes": re.sub(r"obs-\d", "obs-n", str(re.findall(r'class="([^"]*)"', html))),
+            "attributes": re.findall(r'\s([\w-]+)="', html.replace(found[1], "")),
             "pay": (config["pay"], config["usual_seconds"]),
             "hit": [getattr(remote, name) for name in ("hit_type_id", "max_assignments")],
             "annotation": re.sub(r"[0-9a-f-]{36}", "<id>", hit.annotation),

@@ -109,6 +109,16 @@ def test_what_cannot_be_decided_is_refused(work: Work) -> None:
         services.decide_items(project=work.project, kind=KIND, rules={"beauty": foreign}, by=None)
 
 
+def test_a_word_that_is_not_on_the_scale_is_refused_with_the_scale(
+    work: Work, pairs: list[Observation]
+) -> None:
+    rules = {"reasonable": Rule("reasonable", Method.MAJORITY, ("high",))}
+    said = "reasonable, positive: high is not on the scale; use highly, relatively, un"
+    for decide in (services.decide_items, services.request_decisions):
+        with pytest.raises(Refused, match=said):
+            decide(project=work.project, kind=KIND, rules=rules, by=None)  # type: ignore[operator]
+
+
 def test_each_method_is_counted_beside_the_others(work: Work, pairs: list[Observation]) -> None:
     found = selectors.material(work.project, KIND)
     rule = Rule("reasonable", Method.MAJORITY, ("highly", "relatively"), k=1, of=3)
@@ -322,6 +332,7 @@ def test_a_further_judge_is_asked_in_two_steps(client: Client, work: Work, resea
     client.post(url, {"most_judges": "7", "ask_budget": "5.00", "step": "limits"})
     shown = client.get(url).content.decode()
     assert "Launch 1 task, hold $0.40" in shown
+    assert "Acceptable, majority; Box placement, majority" in shown
     assert client.post(url, {"step": "launch"}).status_code == 302
     follower = first.followers.get()
     assert follower.batch.units.get().key == found[0].instance_id

@@ -62,7 +62,7 @@ def ticked(html: str) -> list[tuple[str, str]]:
 
 def test_an_empty_desk_says_what_to_do(client: Client, project: Project, researcher: User) -> None:
     client.force_login(researcher)
-    assert "No gold items yet" in client.get(address(project)).content.decode()
+    assert "No gold units yet" in client.get(address(project)).content.decode()
     assert "Nothing is retired" in client.get(address(project), {"show": "retired"}).content.decode()
     assert "Nothing has been judged yet" in client.get(address(project, "gold-choose")).content.decode()
 

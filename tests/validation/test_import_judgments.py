@@ -10,15 +10,16 @@ from django.core.management import CommandError, call_command
 
 from hits.models import AuditEvent, Hit, Project
 from hits.services.errors import BadFile
-from tests.validation.factory import Work, ratings
+from tests.validation.factory import Work, ratings, review
 from validation.domain.agreement import pairwise_accuracy
 from validation.domain.judgment_files import FileError, from_key, from_rows
 from validation.domain.tables import tables
 from validation.models import ImportedJudgment, JudgmentImport
 from validation.selectors.ratings import judged
 from validation.services.imports import import_judgments
-from validation.services.judging import CandidateToRate, SetToJudge, launch_comparison
+from validation.services.judging import CandidateToRate, SetToJudge, launch_comparison, launch_review
 from validation.services.leaderboard import leaderboard_key
+from validation.services.rater_rows import make_rows
 
 pytestmark = pytest.mark.django_db
 CASES = Path(__file__).parents[1] / "cases" / "leaderboard" / "comparison"
@@ -106,6 +107,10 @@ def small_key(**changes: Any) -> dict[str, Any]:
     [
         ([], "test_id_map is missing"),
         ({"test_id_map": {}}, "annotations is missing"),
+        (
+            small_key(rehearsal=True),
+            "rehearsal: scripts may have made it up; only a rehearsal project takes it",
+        ),
         (small_key(annotations=[]), r"test_id_map\['t1'\]: candidate 'c1' of 'i1' is rated nowhere"),
         (small_key(annotations=[], test_id_map={}), "nothing to import"),
         (small_key(annotations=[{}]), r"annotations\[0\]\.Input_iid: is missing"),
@@ -120,6 +125,11 @@ def small_key(**changes: Any) -> dict[str, Any]:
         (small_key(candidate={"annot1": None}), "annot1: None is no rating"),
         (small_key(candidate={"source_iid": "c2"}), r"candidates\[0\]\.source_iid: 'c2' of 'i1' is not in"),
         (small_key(candidate={"source_iid": "c" * 65}), "has 65 characters"),
+        (small_key(candidate={"source_iid": "c/1"}), r"source_iid: 'c/1' is no id; use visible characters"),
+        (small_key(annotations=[{"Input_iid": "\ud800"}]), r"Input_iid: '.ud800' is no id"),
+        (small_key(annotations=[{"Input_iid": ".."}]), r"Input_iid: '\.\.' is no id"),
+        (small_key(annotations=[{"Input_iid": " i1"}]), r"Input_iid: ' i1' is no id"),
+        (small_key(annotations=[{"Input_iid": "i\n1"}]), r"Input_iid: 'i.n1' is no id"),
         (
             small_key(test_id_map={n: {"Input_iid": "i1", "candidate": "c1"} for n in ("t1", "t2")}),
             r"test_id_map\['t2'\]: names the same candidate as 't1'",
@@ -192,7 +202,14 @@ GOOD = {"item": "s/c", "dimension": "rating", "label": "3", "rater": "R"}
         ({"label": ""}, "row 2, label: is empty"),
         ({"rater": None}, "row 2, rater: is empty"),
         ({"item": "s"}, "row 2, item: 's' names no part"),
-        ({"item": "s/" + "c" * 65}, "row 2, item: 'c+' has more than 64"),
+        ({"item": "s/" + "c" * 65}, "row 2, item: has 65 characters; an id has at most 64"),
+        ({"item": "a/b/c"}, "row 2, item: 'a/b' is no id; use visible characters without a slash"),
+        ({"item": "s/c\x00"}, "row 2, item: 'c.x00' is no id"),
+        ({"item": ["s/c"]}, "row 2, item: is list, not text"),
+        ({"item": b"s/c"}, "row 2, item: is bytes, not text"),
+        ({"rater": "R" * 201}, "row 2, rater: use a name of at most 200 visible characters"),
+        ({"simulated": "1"}, "row 2, simulated: a script made it up; only a rehearsal project takes it"),
+        ({"simulated": True}, "row 2, simulated"),
         ({"dimension": "boxes"}, "row 2, dimension: 'boxes' is not one of likert_comparison; use rating"),
         ({"kind": "observation_review"}, "row 2, kind: 'observation_review'; this import is of"),
         ({"seconds": "-3"}, "row 2, seconds: '-3' is no time"),
@@ -202,6 +219,46 @@ GOOD = {"item": "s/c", "dimension": "rating", "label": "3", "rater": "R"}
 def test_a_bad_row_is_named(changes: dict[str, Any], message: str) -> None:
     with pytest.raises(FileError, match=message):
         from_rows([(2, GOOD | changes)], KIND)
+
+
+def test_a_rehearsal_takes_what_a_script_made_up(rehearsal: Project, tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_text("item,dimension,label,rater,simulated\ns/c,rating,3,R,1\n")
+    assert import_judgments(project=rehearsal, kind=KIND, path=path).row.judgments == 1
+
+
+def test_ids_that_look_like_formulas_survive_export_and_import(project: Project, tmp_path: Path) -> None:
+    key = small_key(
+        test_id_map={"t1": {"Input_iid": "=1+1", "candidate": "c1"}},
+        annotations=[{"Input_iid": "=1+1", "candidates": small_key()["annotations"][0]["candidates"]}],
+    )
+    (tmp_path / "key.json").write_text(json.dumps(key))
+    import_judgments(project=project, kind=KIND, path=tmp_path / "key.json")
+    make_rows(project=project, kind=KIND, folder=tmp_path / "rows")
+    assert "'=1+1/c1" in (tmp_path / "rows" / "rows.csv").read_text()
+    other = Project.objects.create(name="Other", slug="other")
+    import_judgments(project=other, kind=KIND, path=tmp_path / "rows" / "rows.csv")
+    assert {row.item for row in judged(project=other, kind=KIND)} == {"=1+1"}
+
+
+@pytest.mark.parametrize("name", ["rows.csv", "rows.parquet"])
+def test_what_a_project_exported_does_not_come_back_as_other_people_s(
+    work: Work, tmp_path: Path, name: str
+) -> None:
+    kind = "observation_review"
+    pair = work.observed(work.image(1))[0]
+    batch, _ = launch_review(project=work.project, observations=[pair], by=None)
+    work.publish(batch)
+    work.answered(Hit.objects.get(unit__batch=batch), "J1", review())
+    make_rows(project=work.project, kind=kind, folder=tmp_path / "rows")
+    with pytest.raises(BadFile, match=r"this project holds that judgment and exported it; take it out"):
+        import_judgments(project=work.project, kind=kind, path=tmp_path / "rows" / name)
+    other = Project.objects.create(name="Other", slug="other")
+    import_judgments(project=other, kind=kind, path=tmp_path / "rows" / name)
+    make_rows(project=other, kind=kind, folder=tmp_path / "again")
+    with pytest.raises(BadFile, match="exported it"):
+        import_judgments(project=other, kind=kind, path=tmp_path / "again" / name)
+    assert [row.item for row in judged(project=other, kind=kind)] == [pair.instance_id]
 
 
 def test_a_rating_twice_and_half_an_answer_are_refused() -> None:
@@ -221,6 +278,11 @@ def test_a_rating_twice_and_half_an_answer_are_refused() -> None:
         (b"\xff\xfe", "neither UTF-8 text nor Parquet"),
         (b"{", "no valid JSON"),
         (b'{"a": 1, "a": 2}', "'a' stands twice"),
+        (b"[" + b"9" * 5000 + b"]", "no valid JSON"),
+        (
+            b"item,item,dimension,label,rater\na/b,c/d,rating,3,R\n",
+            "row 1: column item stands twice; keep one",
+        ),
         (b"PAR1 and more", "no valid Parquet"),
         (b"item,label\n", "row 1: column dimension is missing"),
         (b"item,dimension,label,rater\n", "no row"),
@@ -240,7 +302,7 @@ def test_a_bad_file_ends_the_command_with_2_and_writes_nothing(
     assert not JudgmentImport.objects.exists()
 
 
-def test_collected_ratings_are_exported_under_their_pair(work: Work) -> None:
+def test_collected_ratings_are_exported_under_their_pair(work: Work, tmp_path: Path) -> None:
     mine = work.observed(work.image(1), worker="AUTHOR")
     others = work.observed(work.image(2), worker="OTHER")
     wanted = SetToJudge(
@@ -267,6 +329,29 @@ def test_collected_ratings_are_exported_under_their_pair(work: Work) -> None:
     assert entry["Input_iid"] == (mine[0].instance_id if len(same_region) == 1 else "1")
     assert [(c["annot1"], c["annot2"]) for c in entry["candidates"]] == [(3, 1), (2, 2), (1, 3)]
     assert len(made.key["test_id_map"]) == 3
+    assert "rehearsal" not in made.key
+
+    # The same pair in an imported key keeps its name, so that no name stands twice in the file.
+    named = {"Input_iid": mine[0].instance_id}
+    key = small_key(
+        test_id_map={"t1": named | {"candidate": "c1"}},
+        annotations=[named | {"candidates": small_key()["annotations"][0]["candidates"]}],
+    )
+    (tmp_path / "key.json").write_text(json.dumps(key))
+    import_judgments(project=work.project, kind=KIND, path=tmp_path / "key.json")
+    names = [entry["Input_iid"] for entry in leaderboard_key(work.project).key["annotations"]]
+    assert sorted(names) == sorted([mine[0].instance_id, "1"])
+
+
+def test_what_a_rehearsal_exports_says_so_and_goes_back_to_rehearsals_only(
+    rehearsal: Project, project: Project, tmp_path: Path
+) -> None:
+    import_judgments(project=rehearsal, kind=KIND, path=folders()[0] / "answer_key.json")
+    out = tmp_path / "key.json"
+    call_command("export_judgments", "--project", rehearsal.slug, "--kind", KIND, "--out", str(out))
+    assert json.loads(out.read_text())["rehearsal"] is True
+    with pytest.raises(BadFile, match="only a rehearsal project takes it"):
+        import_judgments(project=project, kind=KIND, path=out)
 
 
 def test_an_output_that_cannot_be_written_is_named(project: Project, tmp_path: Path) -> None:
@@ -275,3 +360,8 @@ def test_an_output_that_cannot_be_written_is_named(project: Project, tmp_path: P
     with pytest.raises(CommandError, match="No such file or directory; choose another file") as error:
         call_command("export_judgments", "--project", project.slug, "--kind", KIND, "--out", str(out))
     assert error.value.returncode == 2
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    with pytest.raises(CommandError, match="choose another file"):
+        call_command("export_judgments", "--project", project.slug, "--kind", KIND, "--out", str(folder))
+    assert [path.name for path in tmp_path.iterdir() if path.name.startswith("tmp")] == []

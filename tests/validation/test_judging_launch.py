@@ -14,6 +14,8 @@ from tests.support.pages import squeezed
 from tests.validation.factory import Work
 from tests.validation.pool import qualification
 from validation.models import JudgingRound
+from validation.services.controls import add_gold
+from validation.services.judging import launch_review
 
 pytestmark = pytest.mark.django_db
 VALUES = {
@@ -173,6 +175,17 @@ def test_a_refused_round_says_why_and_keeps_what_was_typed(client: Client, work:
     assert 'value="change" formnovalidate' in page, "nobody has to type the sum to go back"
     assert not Batch.objects.filter(kind="observation_review").exists()
     assert client.post(url, VALUES | {"step": "launch", "typed_cost": "2.40"}).status_code == 302
+
+
+def test_too_little_gold_is_said_before_the_cost(client: Client, work: Work, url: str) -> None:
+    rows = work.observed(work.image(), count=5)
+    batch, _ = launch_review(project=work.project, observations=rows[:1], by=None)
+    add_gold(unit=batch.units.get(), expected={"reasonable": ["un"]}, by=None)
+    wish = VALUES | {"how": "all", "step": "estimate"}
+    reply = client.post(url, wish | {"again": "on", "gold": "50"})
+    assert reply.status_code == 400
+    assert "There is 1 in use, each shown twice at most, and this asks for 3." in plain(reply)
+    assert client.post(url, wish | {"again": "on", "gold": "40"}).status_code == 200
 
 
 def test_bad_terms_are_named_at_their_field(client: Client, work: Work, url: str) -> None:

@@ -71,7 +71,11 @@ def test_strata_with_controls(project: Project, pairs: list[Observation]) -> Non
         (["--gold", "60"], "--gold: use 0 to 50 percent of the round"),
         (["--gold", "5"], "gold"),
         (["--judges", "101"], "opinions: use 1 to 100"),
-        (["--most-judges", "3"], "most judges: give more than the 3 that each gets anyway"),
+        (["--most-judges", "5"], "--most-judges and --ask-budget-cents go together"),
+        (
+            ["--most-judges", "3", "--ask-budget-cents", "80"],
+            "most judges: give more than the 3 that each gets anyway",
+        ),
         (["--seed", "-1"], "seed: use 0 to"),
     ],
 )

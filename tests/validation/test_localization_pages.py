@@ -1,6 +1,7 @@
 """The localization page: who may see it, launching in two steps, and what it shows."""
 
 import re
+from pathlib import Path
 
 import pytest
 from django.contrib.auth.models import User
@@ -10,11 +11,12 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from hits.domain.pool import Pool
-from hits.models import Assignment, Batch, Hit, Image
+from hits.models import Assignment, Batch, Hit, Image, Unit
 from tests.support import market
 from tests.support.pages import squeezed
 from tests.validation.factory import Work
 from validation.models import JudgingRound
+from validation.services.imports import import_judgments
 from validation.services.localization import launch_localization
 
 pytestmark = pytest.mark.django_db
@@ -218,3 +220,19 @@ def _queries(client: Client, url: str) -> int:
     with CaptureQueriesContext(connection) as caught:
         client.get(url)
     return len(caught)
+
+
+def test_a_file_that_matches_half_a_photo_is_shown_too(
+    client: Client, url: str, work: Work, images: list[Image], researcher: User, tmp_path: Path
+) -> None:
+    batch, _ = launch_localization(project=work.project, n=1, seed=1, by=None)
+    unit = Unit.objects.get(batch=batch)
+    first = next(iter(unit.payload["truth"]))
+    path = tmp_path / "rows.csv"
+    path.write_text(
+        f"item,dimension,label,rater\n{unit.payload['set']}/{first},match,another region than any,R\n"
+    )
+    import_judgments(project=work.project, kind="localization_match", path=path)
+    client.force_login(researcher)
+    page = squeezed(client.get(url))
+    assert '<span class="dot obs obs-0">–</span>' in page

@@ -119,7 +119,7 @@ def test_the_curve_stays_in_its_frame(width: float, rate: float, population: int
     points = [tuple(map(float, point.split(","))) for point in found.line.split()]
     assert all(44 <= x <= 488 and 14 <= y <= 164.05 for x, y in points)
     assert all(a[1] <= b[1] for a, b in pairwise(points))
-    assert f"{planned.items:,} items" in found.label
+    assert f"{planned.items:,} pairs" in found.label
     assert 44 <= float(found.x) <= 488
 
 

@@ -17,6 +17,7 @@ from validation import tasks
 from validation.domain.rules import Rule
 from validation.domain.standing import Measure, ProposalState, Standing
 from validation.models import StandingChange, StandingProposal, StandingRule
+from validation.selectors.rules import outlook
 from validation.selectors.standing import standing_of
 from validation.services import rules
 from validation.services.standing import change_standing
@@ -150,6 +151,29 @@ def test_a_proposal_that_events_overtook_is_dismissed_not_accepted(
     proposal.refresh_from_db()
     assert proposal.state == ProposalState.OPEN
     rules.dismiss(proposal=proposal, reason="Done otherwise.", by=researcher)
+
+
+def test_rules_leave_the_answers_alone_until_something_changes(
+    project: Project, image: Image, careless: Worker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    save(project, below=1)
+    seen: list[int] = []
+
+    def noted(*args: Any, **more: Any) -> Any:
+        seen.append(1)
+        return outlook(*args, **more)
+
+    monkeypatch.setattr(rules, "outlook", noted)
+    assert [rules.evaluate_all() for _ in range(3)] == [0, 0, 0]
+    assert len(seen) == 1
+    rules.evaluate_all(project=project)  # a person who asks is always answered
+    assert len(seen) == 2
+    crowd(project, image, 1, each=5, rejected=5)
+    assert [rules.evaluate_all() for _ in range(3)] == [1, 0, 0]
+    assert len(seen) == 4  # what the rule proposed is a change too
+    save(project, below=90)
+    assert rules.evaluate_all() == 2
+    assert rules.evaluate_all() == 0
 
 
 def test_a_rule_that_is_off_looks_no_more(

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from hits.domain.states import AssignmentStatus
-from hits.models import Hit, Project, Worker
+from hits.models import Assignment, Hit, Project, Worker
 from tests.support.answers import observations
 from tests.support.loop import launched
 from tests.validation.factory import Work, review
@@ -236,13 +236,27 @@ def test_what_is_kept_is_found_anew_once_answers_come_in(
 ) -> None:
     project = judged_round.project
     before = rules.series(project, Measure.VARIED_SHARE)
-    with django_assert_num_queries(2):
+    with django_assert_num_queries(4):
         assert rules.series(project, Measure.VARIED_SHARE) == before
     hit = Hit.objects.filter(unit__batch__kind=REVIEW, unit__control=None)[0]
     judged_round.answered(hit, "THIRD", review())
     after = rules.series(project, Measure.VARIED_SHARE)
     assert number("THIRD") in after
     assert number("THIRD") not in before
+
+
+@pytest.mark.django_db
+def test_one_rejection_for_another_is_seen(judged_round: Work) -> None:
+    """As many rejections as before, of another person's work: what was kept no longer holds."""
+    rows = Assignment.objects.filter(hit__unit__batch__kind=REVIEW).order_by("pk")
+    first, last = rows.first(), rows.last()
+    assert first is not None
+    assert last is not None
+    rows.filter(pk=first.pk).update(status="Rejected")
+    before = quality.seen_in(judged_round.project)
+    rows.filter(pk=first.pk).update(status="Approved")
+    rows.filter(pk=last.pk).update(status="Rejected")
+    assert quality.seen_in(judged_round.project) != before
 
 
 @pytest.mark.django_db

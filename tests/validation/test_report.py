@@ -7,16 +7,24 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
 
 from hits.domain.states import AssignmentStatus, JobState
-from hits.models import Assignment, Hit, Image, Job, Project, Worker
+from hits.models import Assignment, Hit, Image, Job, Observation, Project, Worker
 from hits.services.errors import Conflict, Refused
+from hits.services.launch import Terms, launch_batch
+from hits.services.projects import create_project
+from tests.support import children
+from tests.validation.asking import unit
 from tests.validation.factory import Work, review
 from tests.validation.many_judgments import CAREFUL, SPAMMING, Crowd, fill
 from validation import tasks
 from validation.models import ImportedJudgment, JudgingReport, JudgmentImport, WorkerQuality
 from validation.selectors import report as selectors
 from validation.services.judging import launch_review
+from validation.services.localization import launch_localization
 from validation.services.report import compute, refresh_reports, request_report
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -175,6 +183,120 @@ def test_the_hourly_look_queues_what_is_behind(work: Work, image: Image) -> None
     assert refresh_reports() == 0
     work.answered(hits[0], "J7", review())
     assert refresh_reports() == 1
+
+
+def test_one_rejected_and_another_come_in_is_seen(
+    client: Client, work: Work, image: Image, researcher: User
+) -> None:
+    hits = reviewed(work, image, [review(), review("un")], [review(), review()])
+    report = compute(project=work.project, kind=REVIEW)
+    client.force_login(researcher)
+    address = reverse("judging-report", args=[work.project.slug])
+    assert "are behind" not in client.get(address).content.decode()
+    hits[0].assignments.filter(worker__worker_id="J1").update(status=AssignmentStatus.REJECTED)
+    work.answered(hits[1], "J7", review())
+    assert selectors.since(report) == 0
+    assert selectors.is_behind(report)
+    page = client.get(address).content.decode()
+    assert "are behind" in page
+    assert "changed since" in page
+    assert refresh_reports() == 1
+
+
+def test_a_second_answer_of_one_person_is_not_looked_at_for_ever(work: Work, image: Image) -> None:
+    [hit] = reviewed(work, image, [review(), review("un")])
+    compute(project=work.project, kind=REVIEW)
+    pair = Observation.objects.get(instance_id=hit.unit.key)
+    batch, _ = launch_batch(
+        project=work.project,
+        kind_name=REVIEW,
+        name="Under another key",
+        units=[unit(pair, "other", pair.submission.attempt.worker)],
+        by=None,
+        terms=Terms(),
+    )
+    work.publish(batch)
+    work.answered(Hit.objects.get(unit__batch=batch), "J0", review("un"))
+    assert refresh_reports() == 1
+    tasks.compute_report(Job.objects.get(task=selectors.COMPUTE).pk)
+    assert JudgingReport.objects.get().judgments == 2
+    assert refresh_reports() == 0
+
+
+def test_where_nothing_stands_any_more_the_look_goes_on(work: Work, image: Image) -> None:
+    reviewed(work, image, [review(), review("un")])
+    compute(project=work.project, kind=REVIEW)
+    Assignment.objects.filter(hit__unit__batch__kind=REVIEW).update(status=AssignmentStatus.REJECTED)
+    other = Work(create_project(name="Another", by=None))
+    reviewed(other, other.image(2), [review()])
+    assert refresh_reports() == 1
+    assert Job.objects.get(task=selectors.COMPUTE).project == other.project
+
+
+def test_two_who_compute_the_same_at_once_make_one_report(
+    work: Work, image: Image, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reviewed(work, image, [review(), review("un")])
+    from validation.services import report as services
+
+    real, inner = services._boxes, []
+
+    def meanwhile(regions: Any) -> Any:
+        monkeypatch.setattr(services, "_boxes", real)
+        inner.append(compute(project=work.project, kind=REVIEW))
+        return real(regions)
+
+    monkeypatch.setattr(services, "_boxes", meanwhile)
+    outer = compute(project=work.project, kind=REVIEW)
+    assert outer == inner[0]
+    assert JudgingReport.objects.count() == 1
+
+
+def test_killed_before_it_is_kept_and_computed_again(
+    work: Work, image: Image, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reviewed(work, image, [review(), review("un")], [review(), review()])
+    job = request_report(project=work.project, kind=REVIEW, by=None)
+    with monkeypatch.context() as patch:
+        patch.setattr(WorkerQuality.objects, "bulk_create", lambda *_, **__: children.leave(9))
+        assert children.forked(lambda: tasks.compute_report(job.pk)) == 9
+    assert not JudgingReport.objects.exists()
+    tasks.compute_report(job.pk)
+    assert not JudgingReport.objects.exists()  # the lease still runs
+    Job.objects.filter(pk=job.pk).update(lease_until=timezone.now())
+    tasks.compute_report(job.pk)
+    job.refresh_from_db()
+    assert (job.state, JudgingReport.objects.count(), WorkerQuality.objects.count()) == (JobState.DONE, 1, 2)
+
+
+def test_a_label_off_its_scale_is_refused_by_name(work: Work, image: Image) -> None:
+    source = JudgmentImport.objects.create(
+        project=work.project, kind=REVIEW, name="Old", sha256="0" * 64, judgments=1
+    )
+    ImportedJudgment.objects.create(source=source, item="f" * 32, rater="a" * 32, answer=review("fine"))
+    with pytest.raises(Refused, match="'fine' is not on the scale; use un, relatively, highly"):
+        compute(project=work.project, kind=REVIEW)
+
+
+def test_a_photo_that_is_taken_down_leaves_the_baseline(
+    work: Work, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for n in (1, 2):
+        work.observed(work.image(n), worker=f"AUTHOR{n}")
+    batch, _ = launch_localization(project=work.project, n=None, seed=1, by=None)
+    work.publish(batch)
+    for hit in Hit.objects.filter(unit__batch=batch):
+        truth = hit.unit.payload["truth"]
+        work.answered(hit, "J1", {"matches": [{"inference": i, "region": r} for i, r in truth.items()]})
+    first = compute(project=work.project, kind="localization_match")
+    assert first.figures["baseline"]["images"] == 2
+    Image.objects.filter(pk=batch.units.first().payload["image"]).update(withdrawn_at=timezone.now())
+    assert selectors.is_behind(first)
+    assert compute(project=work.project, kind="localization_match").figures["baseline"]["images"] == 1
+    call_command("judging_report", project=work.project.slug, kind="localization_match")
+    told = capsys.readouterr().out
+    assert "match: " in told
+    assert "alpha" not in told  # regions of different photos are no scale
 
 
 @pytest.mark.parametrize("kind", [REVIEW, "likert_comparison"])

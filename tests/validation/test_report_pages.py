@@ -1,5 +1,6 @@
 """The report's pages and API: who may open them, what they show in each state, and what they cost."""
 
+import re
 from collections.abc import Callable
 
 import pytest
@@ -188,6 +189,7 @@ def test_the_api_tells_the_same(client: Client, work: Work, image: Image, resear
     client.force_login(researcher)
     found = client.get(reverse("api-judging-report", args=[work.project.slug, REVIEW])).json()
     assert (found["judgments"], found["since"], found["data_sha256"]) == (2, 1, report.data_sha256)
+    assert found["behind"] is True
     assert found["figures"]["dimensions"]["reasonable"]["share"]["of"] == 1
     assert [row["rank"] for row in found["workers"]] == [1, 2]
     assert {row["worker"] for row in found["workers"]} == {
@@ -245,4 +247,25 @@ def test_localization_tells_people_s_accuracy(
     address = reverse("judging-item", args=[work.project.slug, "localization_match", hit.unit.key])
     text = client.get(address).content.decode()
     assert text.count(">right<") == 4
-    assert text.count(">another region<") == 2
+    assert len(re.findall(r">region [123]<", text)) == 2
+    assert text.count('data-label="Own region"') == 3
+
+
+def test_the_localization_page_and_the_report_show_the_same_interval(
+    client: Client, work: Work, make_image: Callable[..., Image], researcher: User
+) -> None:
+    for number in range(1, 8):
+        work.observed(make_image(number), worker="AUTHOR", count=3)
+    batch, _ = launch_localization(project=work.project, n=None, seed=1, by=None)
+    work.publish(batch)
+    for number, hit in enumerate(Hit.objects.filter(unit__batch=batch).order_by("pk")):
+        inferences, regions = zip(*hit.unit.payload["truth"].items(), strict=True)
+        turned = regions if number % 3 == 0 else regions[1::-1] + regions[2:]
+        turned = regions[1:] + regions[:1] if number % 3 == 2 else turned
+        rows = [{"inference": a, "region": b} for a, b in zip(inferences, turned, strict=True)]
+        work.answered(hit, "M1", {"matches": rows})
+    found = compute(project=work.project, kind="localization_match").figures["baseline"]
+    client.force_login(researcher)
+    text = client.get(reverse("localization", args=[work.project.slug])).content.decode()
+    assert 0 < found["low"] < found["high"] < 100
+    assert f"95% interval {found['low']:.1f} to {found['high']:.1f}%" in text

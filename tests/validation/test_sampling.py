@@ -3,6 +3,7 @@
 import random
 from collections import Counter
 
+import numpy as np
 import pytest
 
 from validation.domain.sampling import (
@@ -71,14 +72,18 @@ def test_a_sample_is_even() -> None:
     ("by", "wanted"),
     [
         (Stratum.WORKER, {"W-1": 21, "W-2": 6, "W-3": 3}),
-        (Stratum.SPLIT, {"no split": 8, "train": 22}),
-        (Stratum.CONFIDENCE, {"1": 10, "2": 10, "3": 10}),
+        (Stratum.SPLIT, {"no split": 7.5, "train": 22.5}),
+        (Stratum.CONFIDENCE, {"1": 10.2, "2": 9.9, "3": 9.9}),
         (Stratum.SOURCE, {"no source": 15, "vg.example": 15}),
     ],
 )
-def test_strata_in_proportion(by: Stratum, wanted: dict[str, int]) -> None:
-    found = choose(pairs(), Selection(How.STRATIFIED, n=30, seed=2, strata=by))
-    assert {name: len(ids) for name, ids in grouped(found, by).items()} == wanted
+def test_strata_in_proportion(by: Stratum, wanted: dict[str, float]) -> None:
+    """Each stratum has its exact share, rounded one way or the other."""
+    for seed in range(20):
+        found = choose(pairs(), Selection(How.STRATIFIED, n=30, seed=seed, strata=by))
+        sizes = {name: len(ids) for name, ids in grouped(found, by).items()}
+        assert sum(sizes.values()) == 30
+        assert all(abs(sizes[name] - exact) < 1 for name, exact in wanted.items()), (seed, sizes)
 
 
 def test_the_same_number_from_each_stratum() -> None:
@@ -92,12 +97,29 @@ def test_shares_add_up_and_stay_within_their_sizes() -> None:
     for _ in range(300):
         sizes = [generator.randrange(0, 40) for _ in range(generator.randrange(1, 9))]
         n = generator.randrange(0, 200)
-        found = shares(sizes, n)
+        found = shares(sizes, n, np.random.default_rng(n))
         assert sum(found) == min(n, sum(sizes))
         for size, share in zip(sizes, found, strict=True):
             assert 0 <= share <= size
             assert abs(share - size * min(n, sum(sizes)) / max(1, sum(sizes))) < 1
-    assert shares([1, 1, 1], 2) == [1, 1, 0]
+
+
+def test_every_pair_has_the_same_chance_where_strata_outnumber_the_sample() -> None:
+    """100 pairs, 20 drawn, 2000 times: 400 ± 5 sd of 17.9 each, whether its author wrote one pair or thirty."""
+    sizes = [30, 10, 5, 5, *[2] * 15, *[1] * 20]
+    authors = [worker for worker, size in enumerate(sizes, start=1) for _ in range(size)]
+    items = [Candidate(f"{n:032x}", worker) for n, worker in enumerate(authors)]
+    chosen = [
+        choose(items, Selection(How.STRATIFIED, n=20, seed=seed, strata=Stratum.WORKER))
+        for seed in range(2000)
+    ]
+    assert {len(found) for found in chosen} == {20}
+    drawn = Counter(item.id for found in chosen for item in found)
+    assert len(drawn) == 100
+    assert all(abs(count - 400) < 90 for count in drawn.values())
+    assert {sum(item.worker == 1 for item in found) for found in chosen} == {6}, (
+        "the exact share, where it is whole"
+    )
 
 
 @pytest.mark.parametrize(

@@ -38,6 +38,7 @@ def _told(report: JudgingReport) -> dict[str, Any]:
         "ratings": report.ratings,
         "until": report.until,
         "since": selectors.since(report),
+        "behind": selectors.is_behind(report),
         "data_sha256": report.data_sha256,
         "figures": report.figures,
         "workers": [

@@ -20,6 +20,7 @@ Expected = Mapping[str, Sequence[str | int]]
 MOST_PERCENT = 50
 DRAWS = 12  # texts looked at for one attention check; the one that has least in common is taken
 MANY_CANDIDATES = 4  # from so many on, two of a set's candidates are foreign
+MOST_USES = 2  # of one gold item in a round: as often as a repeated unit; who meets it more often knows it
 GAP = 20  # units between a repeat and its original, where the round is long enough
 # Where a unit's payload names what is judged; a control's unit key differs from it.
 ITEM_FIELDS = {"observation_review": "observation", "likert_comparison": "set", "localization_match": "set"}
@@ -163,17 +164,24 @@ def alike(first: Mapping[str, Any], second: Mapping[str, Any], kind: str) -> Che
 def plan(
     own: Sequence[Own], gold: Sequence[Gold], rates: Rates, rng: np.random.Generator, kind: str
 ) -> list[Own | Control]:
-    """Return the round's own units in their order, with controls at random places between them.
+    """Return the round's own units with controls at random places between them, or ``own`` where there are none.
+
+    A marketplace hands tasks out in the order of their making, and the pairs of one photo come one after the other:
+    a control between them would stand out. So own units are shuffled, too.
 
     Args:
         own: the round's units; their keys differ. gold: those that may be used, each taken once before any is taken
-            twice. rates: how many. rng: decides everything that chance decides.
+            twice, none more often. rates: how many. rng: decides everything that chance decides, keys included, so
+            that two rounds must not have the same one.
         kind: decides what an attention check looks like.
 
     Raises:
-        ControlError: gold is asked for and there is none, or attention checks and all units are about one image.
+        ControlError: gold is asked for and there is none or too little, or attention checks and all units are about
+            one image.
     """
     counts = rates.counts(len(own))
+    if not sum(counts.values()):
+        return list(own)
     controls = [
         *_golds(own, gold, counts[ControlRole.GOLD], rng, kind),
         *_attention(own, counts[ControlRole.ATTENTION], rng, kind),
@@ -207,11 +215,16 @@ def _golds(
     ]
     if not fits:
         raise ControlError(
-            "gold: no active gold item is shown like the units of this round; add some on the gold desk, or use 0"
+            "gold: no active gold unit is shown like the units of this round; add some on the gold desk, or use 0"
         )
     # What the round asks about anyway would be met twice.
     asked = {unit.payload.get(ITEM_FIELDS[kind]) for unit in own}
     fits = [row for row in fits if row[0].payload.get(ITEM_FIELDS[kind]) not in asked] or fits
+    if wanted > MOST_USES * len(fits):
+        raise ControlError(
+            f"gold: {wanted} are asked for and {len(fits)} can be shown, each twice at most: add some on the gold "
+            "desk, or use fewer percent"
+        )
     for at in _drawn(len(fits), wanted, rng):
         item, payload = fits[at]
         # A key of its own each time: in a project where everybody does a key once, a small pool would use it up.
@@ -329,22 +342,28 @@ def _repeats(own: Sequence[Own], wanted: int, rng: np.random.Generator) -> Itera
 
 
 def _placed(own: Sequence[Own], controls: Sequence[Control], rng: np.random.Generator) -> list[Own | Control]:
-    """Return all units in one list: own ones in their order, controls at places drawn by lot."""
-    total = len(own) + len(controls)
-    free = [int(at) for at in rng.permutation(total)[: len(controls)]]
-    taken = set(free)
-    places = [at for at in range(total) if at not in taken]
-    at_of = {unit.key: at for unit, at in zip(own, places, strict=True)}
-    result: list[Own | Control | None] = [None] * total
-    for unit, at in zip(own, places, strict=True):
-        result[at] = unit
-    gap = min(GAP, total // 4)
-    # Repeats choose first: who has just seen the original would know it again.
-    for control in sorted(controls, key=lambda row: row.role is not ControlRole.REPEAT):
-        choice = len(free) - 1
-        if control.role is ControlRole.REPEAT and control.of is not None:
-            home = at_of[control.of]
-            near = range(len(free) - 1, max(-1, len(free) - 1 - DRAWS), -1)
-            choice = next((n for n in near if abs(free[n] - home) > gap), choice)
-        result[free.pop(choice)] = control
-    return [unit for unit in result if unit is not None]
+    """Return all units in an order drawn by lot, each repeat apart from its original."""
+    units: list[Own | Control] = [*own, *controls]
+    result = [units[int(at)] for at in rng.permutation(len(units))]
+    place = {unit.key: at for at, unit in enumerate(result)}
+    repeats = {
+        unit.key: unit.of for unit in controls if unit.role is ControlRole.REPEAT and unit.of is not None
+    }
+    partner = repeats | {of: key for key, of in repeats.items()}
+    gap = min(GAP, len(units) // 4)
+
+    def is_apart(key: str, at: int) -> bool:
+        return key not in partner or abs(at - place[partner[key]]) > gap
+
+    # Who has just seen the original would know it again, so what stands too near changes places with something else.
+    for key in repeats:
+        here = place[key]
+        if is_apart(key, here):
+            continue
+        for there in rng.permutation(len(units)).tolist():
+            other = result[there]
+            if is_apart(key, there) and is_apart(other.key, here):
+                result[here], result[there] = other, result[here]
+                place[key], place[other.key] = there, here
+                break
+    return result

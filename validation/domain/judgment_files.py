@@ -17,6 +17,8 @@ REVIEW, COMPARISON, MATCHING = "observation_review", "likert_comparison", "local
 ANNOTATORS = ("annot1", "annot2")
 NEEDED = ("item", "dimension", "label", "rater")
 MAX_ID = 64
+MAX_RATER = 200
+MADE_UP = ("1", "true")
 _DIMENSIONS = {REVIEW: tuple(d.value for d in Dimension), COMPARISON: ("rating",), MATCHING: ("match",)}
 
 
@@ -38,7 +40,7 @@ def parse_json(text: str) -> Any:
     """Return the value of a JSON text.
 
     Raises:
-        FileError: no JSON, nested too deeply, or an object that names a key twice.
+        FileError: no JSON, nested too deeply, a number of thousands of digits, or an object that names a key twice.
     """
 
     def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -52,14 +54,19 @@ def parse_json(text: str) -> Any:
         return json.loads(text, object_pairs_hook=unique)
     except json.JSONDecodeError as error:
         raise FileError(f"line {error.lineno}: no valid JSON ({error.msg}); write it again") from error
+    except FileError:
+        raise
+    except ValueError as error:
+        raise FileError(f"no valid JSON ({error}); write it again") from error
     except RecursionError as error:
         raise FileError("nested too deeply; write an answer key as the leaderboard has it") from error
 
 
-def from_key(raw: Any) -> list[Given]:
+def from_key(raw: Any, *, made_up: bool = False) -> list[Given]:
     """Return both annotators' ratings of each instance of an answer key, the first annotator's first.
 
-    Each rating keeps its test id, so that an exported key has the same ones.
+    Each rating keeps its test id, so that an exported key has the same ones. ``made_up``: whether a key that says it
+    is a rehearsal's is taken; only a rehearsal takes it.
 
     Raises:
         FileError: an entry that is malformed or stands twice, a rating that is not 1, 2 or 3, a candidate without a
@@ -67,6 +74,8 @@ def from_key(raw: Any) -> list[Given]:
     """
     if not isinstance(raw, dict) or not isinstance(raw.get("test_id_map"), dict):
         raise FileError("test_id_map is missing; an answer key has test_id_map and annotations")
+    if raw.get("rehearsal") and not made_up:
+        raise FileError("rehearsal: scripts may have made it up; only a rehearsal project takes it")
     if not isinstance(raw.get("annotations"), list):
         raise FileError("annotations is missing, or no list; an answer key has test_id_map and annotations")
     test_ids = _test_ids(raw["test_id_map"])
@@ -90,15 +99,18 @@ def from_key(raw: Any) -> list[Given]:
     return found
 
 
-def from_rows(rows: Iterable[tuple[int, Mapping[str, Any]]], kind: str) -> list[Given]:
+def from_rows(
+    rows: Iterable[tuple[int, Mapping[str, Any]]], kind: str, *, made_up: bool = False
+) -> list[Given]:
     """Return the answers that rows of one rating each make up, in the order of their first row.
 
     Args:
         rows: (number in the file, values by column). A kind or a batch of another kind in a row is refused.
+        made_up: whether rows marked as simulated are taken; only a rehearsal takes them.
 
     Raises:
         FileError: a value that is missing or not on the scale, a rating that stands twice, an answer that lacks one
-            of its dimensions.
+            of its dimensions, a simulated row that is not to be taken.
     """
     answers: dict[tuple[str, str], dict[tuple[str, str], str]] = {}
     first: dict[tuple[str, str], tuple[int, float | None]] = {}
@@ -108,6 +120,8 @@ def from_rows(rows: Iterable[tuple[int, Mapping[str, Any]]], kind: str) -> list[
         told = str(row.get("kind") or kind)
         if told != kind:
             raise FileError(f"{where}, kind: {told!r}; this import is of {kind}, keep only its rows")
+        if not made_up and str(row.get("simulated") or "").strip().casefold() in MADE_UP:
+            raise FileError(f"{where}, simulated: a script made it up; only a rehearsal project takes it")
         item, part = _place(values["item"], kind, where)
         label = _label(values["dimension"], values["label"], kind, where)
         key = (item, values["rater"])
@@ -133,8 +147,9 @@ def _test_ids(raw: Mapping[str, Any]) -> dict[tuple[str, str], str]:
         pair = _text(entry, "Input_iid", where), _text(entry, "candidate", where)
         if pair in found:
             raise FileError(f"{where}: names the same candidate as {found[pair]!r}; keep one")
-        if not name or len(name) > MAX_ID:
-            raise FileError(f"{where}: a test id has 1 to {MAX_ID} characters; shorten it")
+        if not name:
+            raise FileError(f"{where}: a test id has 1 to {MAX_ID} characters; add it")
+        _id(name, where)
         found[pair] = name
     return found
 
@@ -168,9 +183,16 @@ def _text(entry: Any, name: str, where: str) -> str:
     value = entry.get(name) if isinstance(entry, dict) else None
     if not isinstance(value, str) or not value:
         raise FileError(f"{where}.{name}: is missing, or no text; add it")
+    return _id(value, f"{where}.{name}")
+
+
+def _id(value: str, where: str) -> str:
+    """Return an id that pages, addresses and files can name; a slash would part a set from its candidate."""
     if len(value) > MAX_ID:
+        raise FileError(f"{where}: has {len(value)} characters; an id has at most {MAX_ID}, shorten it")
+    if not value.isprintable() or value != value.strip() or "/" in value or value in {".", ".."}:
         raise FileError(
-            f"{where}.{name}: has {len(value)} characters; an id has at most {MAX_ID}, shorten it"
+            f"{where}: {value!r} is no id; use visible characters without a slash, and no spaces around them"
         )
     return value
 
@@ -187,9 +209,13 @@ def _rating(value: Any, where: str) -> int:
 
 def _cell(row: Mapping[str, Any], name: str, where: str) -> str:
     value = row.get(name)
+    if isinstance(value, bytes | list | dict):
+        raise FileError(f"{where}, {name}: is {type(value).__name__}, not text; write the column as text")
     text = "" if value is None else str(value).strip()
     if not text:
         raise FileError(f"{where}, {name}: is empty; fill it in")
+    if name == "rater" and (len(text) > MAX_RATER or not text.isprintable()):
+        raise FileError(f"{where}, rater: use a name of at most {MAX_RATER} visible characters")
     return text
 
 
@@ -214,10 +240,8 @@ def _place(item: str, kind: str, where: str) -> tuple[str, str]:
         place, _, part = item.rpartition("/")
         if not place or not part:
             raise FileError(f"{where}, item: {item!r} names no part; write it as set/candidate")
-    for name in (place, part):
-        if len(name) > MAX_ID:
-            raise FileError(f"{where}, item: {name!r} has more than {MAX_ID} characters; shorten it")
-    return place, part
+        _id(part, f"{where}, item")
+    return _id(place, f"{where}, item"), part
 
 
 def _label(dimension: str, label: str, kind: str, where: str) -> str:
@@ -229,7 +253,7 @@ def _label(dimension: str, label: str, kind: str, where: str) -> str:
     elif kind == COMPARISON:
         return str(_rating(label, f"{where}, label"))
     else:
-        return label
+        return _id(label, f"{where}, label")
     if label not in scale:
         raise FileError(f"{where}, label: {label!r} is not on the scale; use {', '.join(scale)}")
     return label

@@ -188,10 +188,10 @@ def curve(wish: Wish, planned: Planned) -> Curve:
         line=" ".join(f"{_n(x(n))},{_n(y(width))}" for n, width in zip(counts, widths, strict=True)),
         x=_n(x(planned.items)),
         y=_n(y(shown)),
-        label=f"{planned.items:,} items, {shown:.1f} points",
+        label=f"{planned.items:,} pairs, {shown:.1f} points",
         on_the_left=x(planned.items) > (LEFT + RIGHT) / 2,
         summary=(
-            f"Width of the interval by number of items: {widths[0]:.1f} points with {counts[0]:,}, "
+            f"Width of the interval by number of pairs: {widths[0]:.1f} points with {counts[0]:,}, "
             f"{shown:.1f} with {planned.items:,}, {widths[-1]:.1f} with {counts[-1]:,}."
         ),
     )

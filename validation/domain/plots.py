@@ -109,6 +109,11 @@ class Histogram:
     most: int
 
 
+def decimals(number: float, places: int) -> str:
+    """Return a number with so many decimals and a real minus sign: ``−0.12`` for -0.1234 and 2."""
+    return f"{number:.{places}f}".replace("-", "−")
+
+
 def stacked(labels: Sequence[tuple[str, int]]) -> list[Part]:
     """Return the parts of one bar for labels from low to high with their counts; none without any."""
     total = sum(count for _, count in labels)
@@ -122,6 +127,19 @@ def stacked(labels: Sequence[tuple[str, int]]) -> list[Part]:
         )
         at += width
     return parts if total else []
+
+
+def outcomes(accept: int, undecided: int, reject: int) -> list[dict[str, str]]:
+    """Return one bar's parts in this order, as ``outcome``, ``x`` and ``width``; none where nothing was decided."""
+    counts = {"accept": accept, "undecided": undecided, "reject": reject}
+    whole, before, parts = sum(counts.values()), 0, []
+    for outcome, count in counts.items():
+        if count:
+            parts.append(
+                {"outcome": outcome, "x": _p(100 * before / whole), "width": _p(100 * count / whole)}
+            )
+        before += count
+    return parts
 
 
 def dot(value: float | None, low: float | None, high: float | None) -> Dot | None:

@@ -366,7 +366,7 @@ def _match_sentence(figures: Mapping[str, Any]) -> str:
         return ""
     return (
         f"People find the right region for {found['accuracy']:.1f}% of the inferences, the mean over "
-        f"{found['images']:,} images."
+        f"{found['images']:,} photos."
     )
 
 

@@ -177,19 +177,26 @@ def grouped(items: Iterable[Candidate], by: Stratum) -> dict[str, list[str]]:
     return dict(sorted(groups.items()))
 
 
-def shares(sizes: Sequence[int], n: int) -> list[int]:
-    """Divide ``n`` in proportion to ``sizes`` by largest remainders (Hamilton); never more than a size.
+def shares(sizes: Sequence[int], n: int, rng: np.random.Generator) -> list[int]:
+    """Divide ``n`` in proportion to ``sizes``; each gets its exact share rounded down or up, never more than a size.
 
-    Of equal remainders the earlier one is served. The sum is ``min(n, sum(sizes))``.
+    Rounding is by lot, in a systematic sample over the strata in random order (Madow 1949,
+    doi:10.1214/aoms/1177729988), so that every pair has the same chance, also where strata outnumber ``n``. Largest
+    remainders would take the same strata under every seed, and of the small ones never any. The sum is
+    ``min(n, sum(sizes))``.
     """
     whole = sum(sizes)
     n = min(n, whole)
+    found = [0 for _ in sizes]
     if not whole:
-        return [0 for _ in sizes]
-    found = [size * n // whole for size in sizes]
-    by_remainder = sorted(range(len(sizes)), key=lambda at: -(sizes[at] * n % whole))
-    for at in by_remainder[: n - sum(found)]:
-        found[at] += 1
+        return found
+    start = int(rng.integers(whole))
+    reached = before = 0  # in units of 1/whole; points of the sample stand at start, start + whole, ...
+    for at in rng.permutation(len(sizes)):
+        reached += sizes[at] * n
+        points = (reached - start + whole - 1) // whole
+        found[at] = points - before
+        before = points
     return found
 
 
@@ -208,7 +215,7 @@ def _stratified(
     groups: Mapping[str, Sequence[str]], n: int, allotment: Allotment, rng: np.random.Generator
 ) -> set[str]:
     sizes = [len(ids) for ids in groups.values()]
-    counts = [n] * len(sizes) if allotment is Allotment.EQUAL else shares(sizes, n)
+    counts = [n] * len(sizes) if allotment is Allotment.EQUAL else shares(sizes, n, rng)
     found: set[str] = set()
     for ids, count in zip(groups.values(), counts, strict=True):
         found |= _draw(ids, count, rng)

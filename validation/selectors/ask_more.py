@@ -1,14 +1,15 @@
 """Read which rounds may ask one more judge, whether their judgments are in, and what is undecided."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
 from django.core.cache import cache
-from django.db.models import Count, F, Max, Q, QuerySet
+from django.db.models import Count, F, QuerySet
 from django.utils import timezone
 
+from hits.domain.hashing import content_sha256
 from hits.domain.states import BatchState, HitState, Match
 from hits.models import Assignment, Batch, Hit, Project, Unit
 from hits.selectors import observations as collected
@@ -21,6 +22,7 @@ from validation.models import JudgingRound
 from validation.selectors.decisions import fits, read_rules
 from validation.selectors.judging import REVIEW
 from validation.selectors.ratings import ITEM_FIELDS, judged
+from validation.selectors.report import standing_now
 
 AT_ONCE = 500
 REMEMBERED = 24 * 3600  # seconds
@@ -96,6 +98,17 @@ def undecided_items(first: JudgingRound) -> list[Undecided]:
     was taken down, is left out.
     """
     batch = first.batch
+    # Working it out reads all judgments of the kind: seconds, where there are a hundred thousand.
+    key = f"undecided:{content_sha256([first.pk, *_wish(first), *standing_now(batch.project, batch.kind)])}"
+    found: list[Undecided] | None = cache.get(key)
+    if found is None:
+        found = _undecided(first)
+        cache.set(key, found, REMEMBERED)
+    return _still_there(batch.project, batch.kind, found)
+
+
+def _undecided(first: JudgingRound) -> list[Undecided]:
+    batch = first.batch
     rules = read_rules(batch.kind, first.rules)
     wanted = _items(first)
     rows = list(judged(project=batch.project, kind=batch.kind))
@@ -107,12 +120,11 @@ def undecided_items(first: JudgingRound) -> list[Undecided]:
             judges.setdefault(row.item, set()).add(row.rater)
             if row.worker is not None:
                 workers.setdefault(row.item, set()).add(row.worker)
-    found = [
+    return [
         Undecided(item, len(judges[item]), frozenset(workers.get(item, ())))
         for item in wanted
         if item in open_items and len(judges.get(item, ())) < first.most_judges
     ]
-    return _still_there(batch.project, batch.kind, found)
 
 
 def units_of(first: JudgingRound, items: Sequence[str]) -> dict[str, Unit]:
@@ -127,14 +139,39 @@ def units_of(first: JudgingRound, items: Sequence[str]) -> dict[str, Unit]:
     return found
 
 
-def has_changed(first: JudgingRound) -> bool:
-    """Tell whether judgments came in, or were rejected, since this round was looked at last; cheap queries only."""
-    return bool(cache.get(_key(first)) != _state(first))
+def state_of(first: JudgingRound) -> list[Any]:
+    """Return what tells two looks apart: all judgments of the kind, and what limits the asking; cheap queries only.
+
+    To be taken before a look begins: what comes in while it is under way is then news to the next one.
+    """
+    batch = first.batch
+    project = Project.objects.filter(pk=batch.project_id)
+    return [
+        *standing_now(batch.project, batch.kind),
+        *_wish(first),
+        first.ask_budget_cents,
+        *project.values_list("budget_cap_cents", "confirm_above_cents").get(),
+        committed_cents(project=batch.project),
+    ]
 
 
-def note_looked(first: JudgingRound) -> None:
-    """Remember what was there when the round was looked at, so that the next look costs little."""
-    cache.set(_key(first), _state(first), REMEMBERED)
+def is_known(first: JudgingRound, state: list[Any], *, funds: Callable[[], int]) -> bool:
+    """Tell whether nothing changed since the round was looked at last; ``funds`` says what the account holds now.
+
+    It is asked only where the last look was refused, since that may have been for want of money.
+    """
+    known = cache.get(_key(first))
+    if known is None or known[0] != state:
+        return False
+    return known[1] is None or known[1] == funds()
+
+
+def note_looked(first: JudgingRound, state: list[Any], *, refused_with: int | None = None) -> None:
+    """Remember what was there when the round was looked at, so that the next look costs little.
+
+    ``refused_with`` is what the account held, in cents, when the launch was refused.
+    """
+    cache.set(_key(first), (state, refused_with), REMEMBERED)
 
 
 def forget_looked(first: JudgingRound) -> None:
@@ -184,25 +221,8 @@ def _standing(batches: Sequence[Batch]) -> "QuerySet[Assignment]":
     )
 
 
-def _state(first: JudgingRound) -> Any:
-    """Return what tells two looks apart: judgments of the whole kind, and everything that limits the asking."""
-    batch = first.batch
-    rows = Assignment.objects.filter(
-        Q(match=Match.MATCHED), hit__unit__batch__project=batch.project, hit__unit__batch__kind=batch.kind
-    )
-    seen = rows.filter(status__in=[status.value for status in STANDING]).aggregate(
-        count=Count("pk"), last=Max("pk")
-    )
-    project = Project.objects.filter(pk=batch.project_id).values_list(
-        "budget_cap_cents", "confirm_above_cents"
-    )
-    limits = [
-        first.most_judges,
-        first.ask_budget_cents,
-        *project.get(),
-        committed_cents(project=batch.project),
-    ]
-    return [seen["count"], seen["last"], *limits]
+def _wish(first: JudgingRound) -> list[Any]:
+    return [first.rules, first.most_judges]
 
 
 def _key(first: JudgingRound) -> str:

@@ -14,10 +14,11 @@ from hits.selectors import observations as collected
 from hits.selectors.observations import STANDING
 from validation.domain.localization import LEAST_PAIRS, MOST_PAIRS, BaselineScore, Matching, score
 from validation.domain.ratings import Judged
+from validation.domain.report import SEED
 from validation.selectors.ratings import judged
 
 LOCALIZATION = "localization_match"
-SEED = 1  # of the bootstrap: the same answers give the same interval
+STREAM = 102  # of the report's seed: the page and the report show the same interval
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +123,11 @@ def truths(project: Project) -> dict[str, dict[str, str]]:
     return {str(key): truth for key, truth in fields}
 
 
+def bootstrap() -> np.random.Generator:
+    """Return what draws the interval's images: the same answers give the same interval wherever it is shown."""
+    return np.random.default_rng([SEED, STREAM])
+
+
 def baseline_rows(
     project: Project,
     *,
@@ -134,7 +140,7 @@ def baseline_rows(
     """
     rows = list(judged(project=project, kind=LOCALIZATION, statuses=statuses))
     answers = [Matching.of(row.item, row.rater, row.answer) for row in rows]
-    return rows, score(answers, truths(project), rng=rng or np.random.default_rng(SEED))
+    return rows, score(answers, truths(project), rng=rng or bootstrap())
 
 
 def baseline(project: Project, *, rng: np.random.Generator | None = None) -> BaselineScore:
@@ -176,13 +182,19 @@ def inference_rows(payload: Mapping[str, Any], rows: Iterable[Judged]) -> list[I
                 f"W-{row.worker}" if row.worker is not None else row.rater,
                 row.worker,
                 row.assignment,
-                *mark(at[answer.chosen[inference]]),
+                *_mark_of(at, answer.chosen[inference]),
             )
             for row, answer in answers
-            if answer.chosen[inference] != region
+            if answer.chosen.get(inference, region) != region
         )
-        found.append(InferenceRow(texts[inference], *mark(at[region]), len(answers) - len(wrong), wrong))
+        right = sum(answer.chosen.get(inference) == region for _, answer in answers)
+        found.append(InferenceRow(texts[inference], *mark(at[region]), right, wrong))
     return found
+
+
+def _mark_of(at: Mapping[str, int], region: str) -> tuple[str, int]:
+    """Return a region's letter and colour; a file may name one that the unit does not have."""
+    return mark(at[region]) if region in at else ("–", 0)
 
 
 def mark(place: int) -> tuple[str, int]:

@@ -4,14 +4,14 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeVar
 
 from django.core.cache import cache
-from django.db.models import Count, Max, Q, QuerySet
+from django.db.models import Count, Max, Q, QuerySet, Sum
 
 from hits import registry
 from hits.domain.states import AssignmentStatus, Match
-from hits.models import Assignment, Observation, Project, Worker
+from hits.models import Assignment, Batch, Observation, Project, Worker
 from hits.selectors import observations as collected
 from hits.selectors.observations import STANDING
 from validation.domain import quality
@@ -21,13 +21,14 @@ from validation.domain.quality import ControlAnswer
 from validation.domain.ratings import Judged
 from validation.domain.rules import Series
 from validation.domain.standing import Measure
-from validation.models import ControlUnit, JudgingReport, WorkerQuality
+from validation.models import ControlUnit, ImportedJudgment, JudgingReport, WorkerQuality
 from validation.selectors.ratings import judged
 
 KINDS = tuple(ITEM_FIELDS)
 FLOOR_SHARE = 0.1  # of a kind's usual time: nobody reads a task ten times as fast as a careful worker
 KEPT = 24 * 3600  # seconds that a computed series stays in the cache
 _CHUNK = 5_000
+Kept = TypeVar("Kept")
 _ROLES = {
     Measure.GOLD_SHARE: ControlRole.GOLD,
     Measure.ATTENTION_SHARE: ControlRole.ATTENTION,
@@ -106,22 +107,37 @@ def series(project: Project, measure: Measure) -> Series:
     if measure is Measure.PACE_SHARE:
         return _paces(project)
     find = {Measure.VARIED_SHARE: _varied, Measure.ORIGINAL_SHARE: _original}[measure]
-    return _kept(project, measure, find)
+    return kept(project, measure.value, find)
 
 
-def _kept(project: Project, measure: Measure, find: Callable[[Project], Series]) -> Series:
-    rows = Assignment.objects.filter(hit__unit__batch__project=project, match=Match.MATCHED)
-    seen = rows.aggregate(n=Count("pk"), last=Max("pk"), no=Count("pk", filter=_REJECTED))
-    gone = project.images.filter(withdrawn_at__isnull=False).count()
-    key = f"quality:{measure.value}:{project.pk}:{seen['n']}:{seen['last']}:{seen['no']}:{gone}"
-    known: Series | None = cache.get(key)
+def kept(project: Project, name: str, find: Callable[[Project], Kept]) -> Kept:
+    """Return what ``find`` finds in all answers of a project; as it was found last, where nothing came in since."""
+    key = f"quality:{name}:{project.pk}:{':'.join(map(str, seen_in(project)))}"
+    known: Kept | None = cache.get(key)
     if known is None:
         known = find(project)
         cache.set(key, known, KEPT)
     return known
 
 
-_REJECTED = Q(status=AssignmentStatus.REJECTED)
+def seen_in(project: Project) -> list[int]:
+    """Return numbers that change when an answer of the project comes in or is decided; four queries.
+
+    They are the confirmed answers, those that were rejected with the sum of their keys (one may be overridden while
+    another is rejected), the imported ones, and the images that were taken down.
+    """
+    batches = list(Batch.objects.filter(project=project).values_list("pk", flat=True))
+    rows = Assignment.objects.filter(hit__unit__batch__in=batches, match=Match.MATCHED)
+    rejected = Q(status=AssignmentStatus.REJECTED)
+    seen = rows.aggregate(
+        n=Count("pk"),
+        last=Max("pk"),
+        no=Count("pk", filter=rejected),
+        which=Sum("pk", filter=rejected),
+    )
+    imported = ImportedJudgment.objects.filter(source__project=project).count()
+    gone = project.images.filter(withdrawn_at__isnull=False).count()
+    return [seen["n"], seen["last"] or 0, seen["no"], int(seen["which"] or 0), imported, gone]
 
 
 def _merged(rows: Iterable[tuple[int, datetime | None, bool]]) -> Series:

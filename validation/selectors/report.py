@@ -3,14 +3,13 @@
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
 from typing import Any
 
-from django.db.models import Max, QuerySet
+from django.db.models import Count, Max, Q, QuerySet, Sum
 
 from hits.domain.facts import ImageFacts
 from hits.domain.states import Match
-from hits.models import Assignment, Batch, Job, Observation, Project, Unit, Worker
+from hits.models import Assignment, Batch, Image, Job, Observation, Project, Unit, Worker
 from hits.selectors import observations as collected
 from hits.selectors.images import facts, facts_of
 from hits.selectors.observations import STANDING
@@ -43,18 +42,28 @@ def counted(project: Project, kind: str) -> int:
     return _standing(project, kind).count() + imported
 
 
-def arrived(project: Project, kind: str) -> datetime | None:
-    """Return when the last judgment or control answer of a kind was handed in or imported; two queries."""
-    collected_at = _standing(project, kind, controls=True).aggregate(at=Max("submitted_at"))["at"]
-    imported_at = ImportedJudgment.objects.filter(source__project=project, source__kind=kind).aggregate(
-        at=Max("source__imported_at")
-    )["at"]
-    return max((at for at in (collected_at, imported_at) if at is not None), default=None)
+def standing_now(project: Project, kind: str) -> list[int]:
+    """Return numbers that change when anything changes that a report is made of; four queries, no answer is read.
+
+    They are how many judgments and control answers stand and the sum of their keys, so that one that was rejected is
+    seen although another one came in; the same of imported ones; and how many images were taken down.
+    """
+    answers = _standing(project, kind, controls=True).aggregate(n=Count("pk"), keys=Sum("pk"))
+    imported = ImportedJudgment.objects.filter(source__project=project, source__kind=kind)
+    files = imported.aggregate(n=Count("pk"), last=Max("pk"))
+    gone = Image.objects.filter(project=project, withdrawn_at__isnull=False).count()
+    # PostgreSQL adds whole numbers up to a Decimal, which no JSON can hold.
+    return [answers["n"], int(answers["keys"] or 0), files["n"], files["last"] or 0, gone]
 
 
 def since(report: JudgingReport) -> int:
     """Return by how many judgments the report is behind; below 0 when some were rejected since."""
     return counted(report.project, report.kind) - int(report.figures.get("counted", report.judgments))
+
+
+def is_behind(report: JudgingReport) -> bool:
+    """Tell whether anything that the report is made of has changed since it was computed or checked."""
+    return bool(report.figures.get("standing") != standing_now(report.project, report.kind))
 
 
 def _standing(project: Project, kind: str, *, controls: bool = False) -> "QuerySet[Assignment]":
@@ -125,6 +134,7 @@ class Shown:
     groups: list[dict[str, Any]]
     texts: Mapping[str, str]
     clue: str | None = None
+    numbers: Mapping[str, int] = field(default_factory=dict)  # of regions that have an id of their own
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,9 +173,10 @@ def _decisions(project: Project, kind: str, key: str) -> list[ItemDecision]:
     newest = project.decision_runs.filter(kind=kind).order_by("-id").first()
     if newest is None:
         return []
-    exact = newest.decisions.filter(item=key)
-    parts = newest.decisions.filter(item__startswith=f"{key}/")
-    return list((exact | parts).select_related("run").order_by("pk"))
+    about = Q(item=key)
+    if kind != "observation_review":  # a pair has no parts, and the beginning of a name is in no index
+        about |= Q(item__startswith=f"{key}/")
+    return list(newest.decisions.filter(about).select_related("run").order_by("pk"))
 
 
 def shown_items(project: Project, kind: str, keys: Iterable[str]) -> dict[str, Shown]:
@@ -198,7 +209,8 @@ def _shown(image: ImageFacts, payload: Mapping[str, Any]) -> Shown:
     if "obs_index" in payload:
         groups[0]["index"] = payload["obs_index"]
     texts = {row["id"]: row.get("inference") or row.get("text", "") for row in _parts(payload)}
-    return Shown(image, groups, texts, payload.get("clue"))
+    numbers = {region["id"]: n for n, region in enumerate(regions, start=1) if "id" in region}
+    return Shown(image, groups, texts, payload.get("clue"), numbers)
 
 
 def _parts(payload: Mapping[str, Any]) -> list[Mapping[str, Any]]:

@@ -3,16 +3,17 @@
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from django.db.models import Count, Q, QuerySet
+from django.db.models import Count, Max, Q, QuerySet
 
 from hits.domain.states import AssignmentStatus, Match
-from hits.models import Assignment, Observation, Project
+from hits.models import Assignment, Observation, OutgoingCall, Project
 from hits.selectors import pay
 from validation.domain.rules import Finding, Found, Rule, Series, Value, evaluate, is_news
 from validation.domain.scales import Dimension
 from validation.domain.standing import Measure, ProposalState, Standing
-from validation.models import StandingProposal, StandingRule
+from validation.models import StandingChange, StandingProposal, StandingRule
 from validation.selectors import quality
 from validation.selectors.judging import review_tallies
 from validation.selectors.standing import Place, standings
@@ -44,7 +45,7 @@ def series(project: Project, measure: Measure) -> Series:
     if measure is Measure.APPROVED_SHARE:
         return _decided(project)
     if measure in _DIMENSION:
-        return _judged(project, _DIMENSION[measure])
+        return quality.kept(project, "judged", _judged)[_DIMENSION[measure]]
     return quality.series(project, measure)
 
 
@@ -64,7 +65,7 @@ def _decided(project: Project) -> Series:
     )
 
 
-def _judged(project: Project, dimension: Dimension) -> Series:
+def _judged(project: Project) -> dict[Dimension, Series]:
     """Return the majority's word on each worker's pairs, in the order in which they were first judged."""
     authors = dict(
         Observation.objects.filter(image__project=project).values_list(
@@ -72,9 +73,30 @@ def _judged(project: Project, dimension: Dimension) -> Series:
         )
     )
     pairs = review_tallies(project=project).pairs
-    return _grouped(
-        (authors[key], review.verdicts[dimension]) for key, review in pairs.items() if key in authors
-    )
+    mine = [(authors[key], review.verdicts) for key, review in pairs.items() if key in authors]
+    return {
+        dimension: _grouped((worker, verdicts[dimension]) for worker, verdicts in mine)
+        for dimension in _DIMENSION.values()
+    }
+
+
+def state_of(project: Project) -> list[Any]:
+    """Return what tells apart two looks of a project's rules, beside the answers' own content; a few cheap queries.
+
+    As long as it stays the same, every rule finds what it found before.
+    """
+    decided = Assignment.objects.filter(hit__unit__batch__project=project, match=Match.MATCHED)
+    calls = OutgoingCall.objects.filter(batch__project=project).order_by()
+    rules = StandingRule.objects.filter(project=project, is_active=True).order_by("pk")
+    proposals = StandingProposal.objects.filter(rule__project=project).order_by()
+    return [
+        quality.seen_in(project),
+        sorted(decided.order_by().values_list("status").annotate(Count("pk"))),
+        sorted(calls.values_list("operation", "state").annotate(Count("pk"))),
+        list(rules.values_list("pk", "measure", "below", "window", "at_least", "proposes")),
+        sorted(proposals.values_list("state").annotate(Count("pk"))),
+        StandingChange.objects.filter(project=project).aggregate(last=Max("pk"))["last"],
+    ]
 
 
 def found_by(rule: Rule, project: Project) -> Found:

@@ -38,7 +38,7 @@ class Listing:
 
 
 def listing(project: Project, *, standing: Standing | None, number: int | None, page: str) -> Listing:
-    """Return a page of the project's workers, by number; nine queries however many.
+    """Return a page of the project's workers, by number; twelve queries however many.
 
     ``standing`` shows those who stand there alone, ``number`` the one called ``W-<number>``.
     """

@@ -29,6 +29,7 @@ from hits.services.launch import Access, Condition, PlannedUnit, Terms, launch_b
 from validation.models import JudgingRound
 from validation.selectors import ask_more as selectors
 from validation.selectors.ask_more import Undecided
+from validation.selectors.decisions import rules_now
 
 logger = logging.getLogger(__name__)
 
@@ -105,6 +106,8 @@ def ask_one_more(
         known = launch.launched_before(project=project, once=asked.once)
         if known is not None:
             return known
+        if not selectors.is_complete(first):
+            raise Conflict("ask one more: somebody else asked meanwhile; wait until those judgments are in")
         left = _room(first)[0]
         if asked.cost.most_cents > left:
             raise Refused("ask one more: the round’s budget for it is spent; look again at what is left")
@@ -131,16 +134,12 @@ def ask_everywhere(*, marketplace: Marketplace) -> int:
     """
     made = 0
     for first in selectors.rounds_that_ask(marketplace.environment.name):
-        if not selectors.is_complete(first) or not selectors.has_changed(first):
-            continue
         try:
-            made += _ask_by_itself(first, marketplace)
+            made += _look(first, marketplace)
         except Conflict:
             continue  # a judgment was taken back meanwhile: looked at again
-        except (Refused, MarketplaceError) as error:
+        except MarketplaceError as error:
             logger.warning("round %s: no further judge is asked: %s", first.pk, error)
-            continue
-        selectors.note_looked(first)
     return made
 
 
@@ -148,6 +147,8 @@ def set_limits(
     *, first: JudgingRound, most_judges: int, ask_budget_cents: int, by: AbstractBaseUser | None
 ) -> None:
     """Change up to how many judges and for how much a round's undecided items are asked about again; 0 means never.
+
+    The round takes over the rules of the newest run of decisions: what is undecided there is what is meant.
 
     Raises:
         Refused: a follow-up, more judges than the marketplace takes, or a number that adds none.
@@ -161,12 +162,14 @@ def set_limits(
         )
     if not 0 <= ask_budget_cents <= budget.MAX_CAP_CENTS:
         raise Refused("budget: use a sum from 0")
+    now = rules_now(first.batch.project, first.batch.kind)
+    rules = {name: rule.as_row() for name, rule in now.items()}
     with transaction.atomic():
         row = JudgingRound.objects.select_for_update().get(pk=first.pk)
-        if (row.most_judges, row.ask_budget_cents) == (most_judges, ask_budget_cents):
+        if (row.most_judges, row.ask_budget_cents, row.rules) == (most_judges, ask_budget_cents, rules):
             return
         JudgingRound.objects.filter(pk=row.pk).update(
-            most_judges=most_judges, ask_budget_cents=ask_budget_cents
+            most_judges=most_judges, ask_budget_cents=ask_budget_cents, rules=rules
         )
         audit.record(
             project=first.batch.project,
@@ -177,6 +180,29 @@ def set_limits(
             ask_budget_cents=ask_budget_cents,
         )
     selectors.forget_looked(first)
+
+
+def _look(first: JudgingRound, marketplace: Marketplace) -> int:
+    """Ask where it is time to, and remember what was there, so that the same is not worked out again and again."""
+    state = selectors.state_of(first)
+    if selectors.is_known(first, state, funds=lambda: _funds(marketplace)):
+        return 0
+    if not selectors.is_complete(first):
+        return 0
+    made, refused_with = 0, None
+    try:
+        made = _ask_by_itself(first, marketplace)
+    except Conflict:
+        raise
+    except Refused as error:
+        logger.warning("round %s: no further judge is asked: %s", first.pk, error)
+        refused_with = _funds(marketplace)
+    selectors.note_looked(first, state, refused_with=refused_with)
+    return made
+
+
+def _funds(marketplace: Marketplace) -> int:
+    return marketplace.balance().available_cents
 
 
 def _ask_by_itself(first: JudgingRound, marketplace: Marketplace) -> int:

@@ -1,6 +1,7 @@
 """Mix controls into a round that is launched, and keep the gold items that may be mixed in."""
 
 import uuid
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -37,7 +38,8 @@ def mix(
     The author of a pair never gets it, as a repeat, under another photo or as a gold item.
 
     Raises:
-        Refused: gold is asked for and there is none that fits, or attention checks cannot be made of these units.
+        Refused: gold is asked for and there is none that fits, or too little; attention checks cannot be made of
+            these units.
     """
     if not units or not rates.on_top(len(units)):
         return Mixed(list(units), [])
@@ -76,16 +78,37 @@ def _usable(project: Project, kind: str) -> list[Gold]:
         there.update(some.values_list("pk", flat=True))
     rows = [row for row, found in zip(rows, images, strict=True) if there.issuperset(found)]
     authors = _authors([key for row in rows for key in _pairs_in(row.payload)])
+    barred = _barred(project, kind, [controls.item_of(row.payload, kind) for row in rows])
     return [
         Gold(
             row.pk,
             row.payload,
             row.expected,
             frozenset(authors[key] for key in _pairs_in(row.payload) if key in authors)
+            | frozenset(barred[controls.item_of(row.payload, kind)])
             | frozenset([row.author_id] if row.author_id else []),
         )
         for row in rows
     ]
+
+
+def _barred(project: Project, kind: str, items: Sequence[str]) -> dict[str, set[int]]:
+    """Return whom the rounds that asked about these items kept from them: a set's own author is not in its payload.
+
+    Rounds that asked again also keep out who had judged the item, who are no authors; they are passed over.
+    """
+    found: dict[str, set[int]] = defaultdict(set)
+    for start in range(0, len(items), AT_ONCE):
+        rows = Unit.excluded_workers.through.objects.filter(
+            unit__batch__project=project,
+            unit__batch__kind=kind,
+            unit__batch__judging_round__follows=None,
+            unit__control=None,
+            unit__key__in=items[start : start + AT_ONCE],
+        )
+        for key, worker in rows.values_list("unit__key", "worker_id"):
+            found[key].add(worker)
+    return found
 
 
 def _pairs_in(payload: Mapping[str, Any]) -> list[str]:
@@ -159,7 +182,7 @@ def add_gold(
     item = controls.item_of(unit.payload, batch.kind)
     field = f"payload__{controls.ITEM_FIELDS[batch.kind]}"
     if GoldItem.objects.filter(project=batch.project, kind=batch.kind, **{field: item}).exists():
-        raise Conflict("This is a gold item already; change which labels are right there.")
+        raise Conflict("This is a gold unit already; change which labels are right there.")
     author = unit.excluded_workers.order_by("pk").first()
     row = GoldItem.objects.create(
         project=batch.project,

@@ -20,6 +20,7 @@ from validation.selectors.decisions import (
     count_by_method,
     fits,
     item_key,
+    labels_on,
     material,
     usual_rules,
 )
@@ -141,6 +142,11 @@ def _check(kind: str, rules: Mapping[str, Rule]) -> None:
     if foreign or not rules:
         names = ", ".join(usual_rules(kind))
         raise Refused(f"rules: {foreign[0] if foreign else 'none'} is no dimension of {kind}; use {names}")
+    for name, rule in rules.items():
+        words = labels_on(kind, name)
+        unknown = next((word for word in rule.positive if word not in words), None)
+        if unknown is not None:
+            raise Refused(f"rules: {name}, positive: {unknown} is not on the scale; use {', '.join(words)}")
 
 
 def _write(run: DecisionRun, lines: Sequence[tuple[str, str, str, int, float | None]]) -> None:

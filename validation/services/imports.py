@@ -2,7 +2,7 @@
 
 import csv
 import io
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -12,6 +12,7 @@ from django.conf import settings
 from django.contrib.auth.models import AbstractBaseUser
 from django.db import transaction
 
+from hits.domain.csv_download import unquoted
 from hits.domain.hashing import keyed_worker_hash
 from hits.domain.text import TextError, clean_line
 from hits.models import Project
@@ -27,10 +28,13 @@ from validation.domain.judgment_files import (
     parse_json,
 )
 from validation.models import ImportedJudgment, JudgmentImport
-from validation.selectors.ratings import ITEM_FIELDS
+from validation.selectors.ratings import ITEM_FIELDS, judged
+from validation.services.rater_rows import worker_hashes
 
 AT_ONCE = 1_000
+CHUNK = 2_000
 MAX_NAME = 120
+OPTIONAL = ("seconds", "simulated")
 _PARQUET = b"PAR1"
 
 
@@ -51,8 +55,9 @@ def import_judgments(
     The same file again changes nothing.
 
     Raises:
-        BadFile: another kind, a file that cannot be read, a row that is no judgment, or one of an item that the same
-            rater judged in an earlier file. The message names file, row, field and mend; nothing is written.
+        BadFile: another kind, a file that cannot be read, a row that is no judgment, one of an item that the same
+            rater judged in an earlier file, or one that was exported from this project. The message names file, row,
+            field and mend; nothing is written.
     """
     if kind not in ITEM_FIELDS:
         raise BadFile(f"kind {kind!r}: holds no judgments; use {', '.join(sorted(ITEM_FIELDS))}")
@@ -62,7 +67,7 @@ def import_judgments(
     if known is not None:
         return Imported(known, is_new=False)
     try:
-        given = _parsed(data, kind)
+        given = _parsed(data, kind, made_up=project.is_rehearsal)
     except FileError as error:
         raise BadFile(f"{path}: {error}") from error
     title = _title(name or path.name)
@@ -107,18 +112,18 @@ def _title(name: str) -> str:
         raise BadFile(f"name: it {error}") from error
 
 
-def _parsed(data: bytes, kind: str) -> list[Given]:
+def _parsed(data: bytes, kind: str, *, made_up: bool) -> list[Given]:
     if data.startswith(_PARQUET):
-        return from_rows(_parquet(data), kind)
+        return from_rows(_parquet(data), kind, made_up=made_up)
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise FileError("is neither UTF-8 text nor Parquet; write it again as UTF-8") from error
     if not text.lstrip().startswith(("{", "[")):
-        return from_rows(_csv(text), kind)
+        return from_rows(_csv(text), kind, made_up=made_up)
     if kind != COMPARISON:
         raise FileError(f"is JSON, and an answer key holds {COMPARISON}; give --kind {COMPARISON}, or CSV")
-    return from_key(parse_json(text))
+    return from_key(parse_json(text), made_up=made_up)
 
 
 def _csv(text: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
@@ -129,7 +134,7 @@ def _csv(text: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
         for row in reader:
             if None in row:
                 raise FileError(f"row {reader.line_num}: has more cells than columns; quote its commas")
-            yield reader.line_num, row
+            yield reader.line_num, {name: unquoted(value) if value else value for name, value in row.items()}
     except csv.Error as error:
         raise FileError(f"row {reader.line_num}: no valid CSV ({error}); write it again") from error
 
@@ -142,7 +147,7 @@ def _parquet(data: bytes) -> Iterator[tuple[int, Mapping[str, Any]]]:
     try:
         file = pq.ParquetFile(io.BytesIO(data))
         _check_columns(file.schema_arrow.names)
-        wanted = [name for name in ("kind", *NEEDED, "seconds") if name in file.schema_arrow.names]
+        wanted = [name for name in ("kind", *NEEDED, *OPTIONAL) if name in file.schema_arrow.names]
         number = 0
         for batch in file.iter_batches(columns=wanted):
             for row in batch.to_pylist():
@@ -158,6 +163,9 @@ def _check_columns(names: Sequence[str]) -> None:
         raise FileError(
             f"row 1: column {missing[0]} is missing; rows need {', '.join(NEEDED)}, and may have kind and seconds"
         )
+    twice = [name for name in ("kind", *NEEDED, *OPTIONAL) if list(names).count(name) > 1]
+    if twice:
+        raise FileError(f"row 1: column {twice[0]} stands twice; keep one")
 
 
 def _write(source: JudgmentImport, given: Sequence[Given], path: Path) -> None:
@@ -181,16 +189,32 @@ def _write(source: JudgmentImport, given: Sequence[Given], path: Path) -> None:
 
 def _check_new(source: JudgmentImport, given: Sequence[Given], hashes: Mapping[str, str], path: Path) -> None:
     earlier = ImportedJudgment.objects.filter(source__project=source.project_id, source__kind=source.kind)
-    known = {
-        (item, rater): name
-        for item, rater, name in earlier.filter(rater__in=list(hashes.values())).values_list(
-            "item", "rater", "source__name"
-        )
-    }
+    stored, known = set(hashes.values()), {}
+    own = _collected(source, hashes)
+    for item, rater, name in earlier.values_list("item", "rater", "source__name").iterator(CHUNK):
+        if rater in stored:
+            known[item, rater] = name
+        if rater in hashes:  # the file names raters as this project's exports do
+            own.add((item, rater))
     for row in given:
-        name = known.get((row.item, hashes[row.rater]))
-        if name is not None:
+        came_with = known.get((row.item, hashes[row.rater]))
+        if came_with is not None:
             raise BadFile(
                 f"{path}: item {row.item!r}, rater {row.rater!r}: that rater’s judgment of it came in with "
-                f"“{name}”; take it out of this file"
+                f"“{came_with}”; take it out of this file"
             )
+        if (row.item, row.rater) in own:
+            raise BadFile(
+                f"{path}: item {row.item!r}, rater {row.rater!r}: this project holds that judgment and exported it; "
+                "take it out of this file"
+            )
+
+
+def _collected(source: JudgmentImport, words: Collection[str]) -> set[tuple[str, str]]:
+    """Return (item, rater) of judgments collected here whose raters the file names as this project's exports do."""
+    project, kind = source.project, source.kind
+    hashes = {pk: word for pk, word in worker_hashes(project, kind).items() if word in words}
+    if not hashes:
+        return set()
+    rows = judged(project=project, kind=kind, workers=list(hashes))
+    return {(row.item, hashes[row.worker]) for row in rows if row.worker is not None}

@@ -15,11 +15,11 @@ from hits.models import Batch, Job, Observation, Project, Worker
 from hits.selectors import observations as collected
 from hits.services.access import access_for
 from hits.services.errors import Refused
-from hits.services.launch import MAX_OPINIONS, PlannedUnit, Terms, launch_batch
+from hits.services.launch import MAX_OPINIONS, PlannedUnit, Terms, launch_batch, launched_before
 from validation.domain.controls import Rates
-from validation.domain.decisions import DEFAULT_RULES
 from validation.domain.sampling import Selection
 from validation.models import JudgingRound
+from validation.selectors.decisions import rules_now
 from validation.selectors.judging import COMPARISON, REVIEW, has_qualification
 from validation.services import controls
 
@@ -57,8 +57,9 @@ class SetToJudge:
 class RoundPlan:
     """How a judging round was chosen, what is mixed into it, and how its items are decided.
 
-    ``rules`` maps a dimension to a ``decisions.Rule`` as plain data; ``None`` takes the kind's usual ones. Undecided
-    items are asked about again until they have ``most_judges`` (0: never), for at most ``ask_budget_cents``.
+    ``rules`` maps a dimension to a ``decisions.Rule`` as plain data; ``None`` takes those of the
+    newest run of decisions. Undecided items are asked about again until they have ``most_judges`` (0: never), for at
+    most ``ask_budget_cents``.
     ``excluded`` names workers, besides the author, who may not judge an item, by its id.
     """
 
@@ -103,6 +104,9 @@ def launch_review(
             plan or the launch refuse.
     """
     plan = plan or RoundPlan()
+    known = _launched_before(project, once)
+    if known is not None:
+        return known
     ids = [item if isinstance(item, str) else item.instance_id for item in observations]
     rows = _accepted(project, ids)
     units = [_review_unit(rows[key], plan.excluded.get(key, ())) for key in dict.fromkeys(ids)]
@@ -132,13 +136,16 @@ def launch_comparison(
 ) -> tuple[Batch, Job]:
     """Launch the rating of comparison sets.
 
-    The author of a set's own pair may not rate it, nor may those of its candidates. ``once`` names the wish to
-    launch; a repeated one gets the first one's batch.
+    The author of a set's own pair may not rate it, nor may those of its candidates. ``terms`` are the kind's own by
+    default, open to ``usual_pool``. ``once`` names the wish to launch; a repeated one gets the first one's batch.
 
     Raises:
         Refused: nothing to judge, or a set whose own pair is not accepted, confirmed and of this project.
     """
     plan = plan or RoundPlan()
+    known = _launched_before(project, once)
+    if known is not None:
+        return known
     rows = _accepted(project, [item.gold for item in sets])
     authors = _authors(project, {c.id for item in sets for c in item.candidates})
     units = [
@@ -152,10 +159,18 @@ def launch_comparison(
         plan,
         name=name or f"Ratings of {len(units)} comparison sets",
         by=by,
-        terms=terms or Terms(),
+        terms=terms or Terms(access=access_for(pool=usual_pool(project))),
         provenance=provenance,
         once=once,
     )
+
+
+def _launched_before(project: Project, once: str) -> tuple[Batch, Job] | None:
+    """Return what this very wish launched already, whatever has happened to its pairs and its gold since."""
+    batch = launched_before(project=project, once=once)
+    if batch is None:
+        return None
+    return batch, Job.objects.filter(exclusive_key=f"publish:{batch.pk}").latest("pk")
 
 
 def _launch(
@@ -165,8 +180,9 @@ def _launch(
     each = terms.opinions or registry.get(kind).assignments_per_hit
     if plan.most_judges and not each < plan.most_judges <= MAX_OPINIONS:
         raise Refused(f"most judges: give more than the {each} that each gets anyway, up to {MAX_OPINIONS}")
-    # A stream of its own, so that controls never change which pairs a seed chooses.
-    rng = np.random.default_rng([plan.selection.seed, 1])
+    # Never the selection's seed, which people repeat: with the same keys, whoever answered a control of an earlier
+    # round would be refused this one's ("You did this one already"), and would know it by that.
+    rng = np.random.default_rng()
     mixed = controls.mix(project=project, kind=kind, units=units, rates=plan.rates, rng=rng)
     with transaction.atomic():
         batch, job = launch_batch(
@@ -177,14 +193,14 @@ def _launch(
             **launch,
         )
         controls.record(batch=batch, mixed=mixed)
-        JudgingRound.objects.get_or_create(batch=batch, defaults=_round_of(kind, plan))
+        JudgingRound.objects.get_or_create(batch=batch, defaults=_round_of(project, kind, plan))
     return batch, job
 
 
-def _round_of(kind: str, plan: RoundPlan) -> dict[str, Any]:
+def _round_of(project: Project, kind: str, plan: RoundPlan) -> dict[str, Any]:
     rules = plan.rules
     if rules is None:
-        rules = {name: rule.as_row() for name, rule in DEFAULT_RULES.items()} if kind == REVIEW else {}
+        rules = {name: rule.as_row() for name, rule in rules_now(project, kind).items()}
     return {
         "selection": plan.selection.as_row(),
         "gold_percent": plan.rates.gold,

@@ -35,7 +35,8 @@ def leaderboard_key(project: Project) -> Key:
 
     The first two raters of a set, in the order in which they handed in, are annot1 and annot2; further ones are left
     out, since the format has no place for them. A set that was collected here goes under the id of its region's own
-    pair, or under its own where that pair is not known.
+    pair, or under its own where that pair is not known or another set has that name. What a rehearsal exports says
+    so: ``"rehearsal": true``.
 
     Raises:
         Refused: no set has two raters.
@@ -50,7 +51,7 @@ def leaderboard_key(project: Project) -> Key:
             units.setdefault(row.item, row.unit)
         if len(found) < ANNOTATORS:
             found.append(row)
-    names = _instance_names(project, units)
+    names = _instance_names(project, units, taken=set(answers))
     rows = [_instance(names.get(item, item), found) for item, found in answers.items()]
     kept = [row for row in rows if row is not None]
     if not kept:
@@ -59,7 +60,8 @@ def leaderboard_key(project: Project) -> Key:
             "manage.py import_judgments"
         )
     candidates = sum(len(row["candidates"]) for row in kept)
-    return Key(answer_key(_distinct_ids(kept)), len(kept), candidates, len(rows) - len(kept), simulated)
+    key = answer_key(_distinct_ids(kept)) | ({"rehearsal": True} if project.is_rehearsal else {})
+    return Key(key, len(kept), candidates, len(rows) - len(kept), simulated)
 
 
 def write_json(path: Path, value: Mapping[str, Any]) -> None:
@@ -68,15 +70,19 @@ def write_json(path: Path, value: Mapping[str, Any]) -> None:
     Raises:
         BadFile: the place cannot be written.
     """
+    beside = ""
     try:
         with tempfile.NamedTemporaryFile("w", dir=path.parent, delete=False, encoding="utf-8") as file:
+            beside = file.name
             json.dump(value, file, allow_nan=False, ensure_ascii=False)
             file.write("\n")
             file.flush()
             os.fsync(file.fileno())
-        os.chmod(file.name, 0o644)  # noqa: PTH101
-        os.replace(file.name, path)  # noqa: PTH105
+        os.chmod(beside, 0o644)  # noqa: PTH101
+        os.replace(beside, path)  # noqa: PTH105
     except OSError as error:
+        if beside:
+            Path(beside).unlink(missing_ok=True)
         raise BadFile(f"--out {path}: {error.strerror}; choose another file") from error
 
 
@@ -95,8 +101,8 @@ def _instance(name: str, found: Sequence[Judged]) -> dict[str, Any] | None:
     return {"Input_iid": name, "candidates": candidates} if candidates or not first else None
 
 
-def _instance_names(project: Project, units: Mapping[str, int]) -> dict[str, str]:
-    """Return each collected set's instance id: its region's own pair, when exactly one set has that pair."""
+def _instance_names(project: Project, units: Mapping[str, int], *, taken: set[str]) -> dict[str, str]:
+    """Return each collected set's instance id: its region's own pair, unless ``taken`` or an earlier set has it."""
     regions: dict[str, tuple[int, str]] = {}
     items = {unit: item for item, unit in units.items()}
     for some in _in_parts(sorted(items)):
@@ -109,7 +115,6 @@ def _instance_names(project: Project, units: Mapping[str, int]) -> dict[str, str
         for image, boxes, name in rows.order_by("pk").values_list("image_id", "boxes", "instance_id"):
             pairs.setdefault((image, _region(boxes)), []).append(name)
     named: dict[str, str] = {}
-    taken: set[str] = set()
     for item, region in regions.items():
         found = pairs.get(region, [])
         if len(found) == 1 and found[0] not in taken:

@@ -195,7 +195,7 @@ def _cells(row: RaterRow) -> list[object]:
 
 def _chunks(project: Project, kind: str, progress: Progress | None) -> Iterator[tuple[list[RaterRow], int]]:
     """Yield rows by the chunk, and how many judgments were read so far."""
-    hashes = _hashes(project, kind)
+    hashes = worker_hashes(project, kind)
     total = selectors.counted(project, kind)
     held: list[RaterRow] = []
     done = 0
@@ -210,7 +210,8 @@ def _chunks(project: Project, kind: str, progress: Progress | None) -> Iterator[
         yield held, done
 
 
-def _hashes(project: Project, kind: str) -> dict[int, str]:
+def worker_hashes(project: Project, kind: str) -> dict[int, str]:
+    """Return the only names under which workers of a kind leave the project, by row key; one query."""
     workers = Worker.objects.filter(
         assignments__hit__unit__batch__project=project, assignments__hit__unit__batch__kind=kind
     ).distinct()

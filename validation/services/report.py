@@ -18,18 +18,18 @@ from validation.domain import localization, report
 from validation.domain.box_agreement import BoxRating, Region, box_agreement
 from validation.domain.pairwise import pairwise_accuracy
 from validation.domain.quality import evidence
-from validation.domain.ratings import Judged, RatingTable
+from validation.domain.ratings import Judged, RatingError, RatingTable
 from validation.domain.tables import RATING, tables
 from validation.models import JudgingReport, WorkerQuality
 from validation.selectors import report as selectors
-from validation.selectors.localization import truths
+from validation.selectors.localization import bootstrap, truths
 from validation.selectors.quality import controls_of, floor_of
 from validation.selectors.ratings import judged
 
 STEP = 5_000  # judgments between two looks at whether to stop
 PERCENT = 100
 READ, DIMENSIONS, ROUNDS, PEOPLE, REST = 40, 70, 80, 90, 98  # how far the work is after each part
-STREAM_OF_BOXES, STREAM_OF_PAIRS, STREAM_OF_MATCHES = 100, 101, 102
+STREAM_OF_BOXES, STREAM_OF_PAIRS = 100, 101
 KEPT_REPORTS = 50
 AT_ONCE = 500
 Say = Callable[[int], None]
@@ -44,7 +44,7 @@ def request_report(*, project: Project, kind: str, by: AbstractBaseUser | None) 
     """
     _check_kind(kind)
     if not selectors.counted(project, kind):
-        raise Refused("report: nothing has been judged yet; launch a round first")
+        raise Refused("report: nothing has been judged yet; launch a round, or import judgments")
     return jobs.enqueue(
         task=selectors.COMPUTE,
         title=f"Report on {selectors.TITLES[kind].lower()}",
@@ -58,7 +58,7 @@ def request_report(*, project: Project, kind: str, by: AbstractBaseUser | None) 
 def refresh_reports() -> int:
     """Queue a report wherever judgments came in since the newest one; return how many.
 
-    Looks at counts and times alone, so that it costs next to nothing where nothing changed.
+    Looks at counts and keys alone, so that it costs next to nothing where nothing changed.
     """
     queued = 0
     for project in Project.objects.all():
@@ -66,8 +66,8 @@ def refresh_reports() -> int:
             if _is_behind(project, kind):
                 try:
                     request_report(project=project, kind=kind, by=None)
-                except Conflict:
-                    continue
+                except (Conflict, Refused):
+                    continue  # under way, or nothing stands any more
                 queued += 1
     return queued
 
@@ -76,8 +76,7 @@ def _is_behind(project: Project, kind: str) -> bool:
     newest = selectors.latest(project, kind)
     if newest is None:
         return selectors.counted(project, kind) > 0
-    at = selectors.arrived(project, kind)
-    return selectors.since(newest) != 0 or (at is not None and newest.until is not None and at > newest.until)
+    return selectors.is_behind(newest)
 
 
 def compute(
@@ -97,28 +96,33 @@ def compute(
     _check_kind(kind)
     started = time.monotonic()
     say = _saying(progress)
-    counted = selectors.counted(project, kind)
+    counted, standing = selectors.counted(project, kind), selectors.standing_now(project, kind)
     everything = _read(project, kind, counted, say)
     rows = [row for row in everything if row.role is None]
     if not rows:
-        raise Refused("report: nothing has been judged yet; launch a round first")
+        raise Refused("report: nothing has been judged yet; launch a round, or import judgments")
     expected, of = controls_of(project, kind)
     target = project.target_cents_per_hour
     regions = selectors.regions_by_author(project) if kind == "observation_review" else {}
-    sha256 = report.fingerprint(everything, kind, target, sorted(expected.items()), sorted(regions.items()))
+    key = truths(project) if kind == "localization_match" else {}
+    about = [sorted(part.items()) for part in (expected, regions, key)]
+    sha256 = report.fingerprint(everything, kind, target, *about)
     newest = selectors.latest(project, kind)
     if newest is not None and newest.data_sha256 == sha256:
-        return _checked(newest, counted)
-    found = tables(rows, kind)
-    figures = _figures(project, kind, rows, found, say)
+        return _checked(newest, counted, standing)
+    try:
+        found = tables(rows, kind)
+    except RatingError as error:
+        raise Refused(f"report: {error}") from error
+    figures = _figures(project, kind, rows, found, key, say)
     figures["boxes"] = _boxes(regions)
     people = report.rater_figures(rows, found, target)
     if kind == "localization_match":
-        report.add_accuracy(people, rows, truths(project))
+        report.add_accuracy(people, rows, key)
     say(PEOPLE)
     quality = evidence(everything, expected=expected, of=of, kind=kind, floor_seconds=floor_of(kind))
     say(REST)
-    figures |= {"counted": counted, "controls": len(everything) - len(rows)}
+    figures |= {"counted": counted, "standing": standing, "controls": len(everything) - len(rows)}
     figures["sentence"] = report.sentence(kind, figures)
     made = JudgingReport(
         project=project,
@@ -159,7 +163,12 @@ def _read(project: Project, kind: str, counted: int, say: Say) -> list[Judged]:
 
 
 def _figures(
-    project: Project, kind: str, rows: Sequence[Judged], found: Mapping[str, RatingTable], say: Say
+    project: Project,
+    kind: str,
+    rows: Sequence[Judged],
+    found: Mapping[str, RatingTable],
+    key: Mapping[str, Mapping[str, str]],
+    say: Say,
 ) -> dict[str, Any]:
     dimensions = {}
     for number, (name, table) in enumerate(found.items()):
@@ -185,7 +194,7 @@ def _figures(
         "batches": batches,
         "time": report.time_figures(rows, target),
         "pairwise": _pairwise(found),
-        "baseline": _baseline(project, kind, rows),
+        "baseline": _baseline(kind, rows, key),
     }
 
 
@@ -199,13 +208,14 @@ def _pairwise(found: Mapping[str, RatingTable]) -> dict[str, Any] | None:
     return result
 
 
-def _baseline(project: Project, kind: str, rows: Sequence[Judged]) -> dict[str, Any] | None:
+def _baseline(
+    kind: str, rows: Sequence[Judged], key: Mapping[str, Mapping[str, str]]
+) -> dict[str, Any] | None:
     """Return the human baseline of localization; ``None`` for other kinds."""
     if kind != "localization_match":
         return None
     answers = [localization.Matching.of(row.item, row.rater, row.answer) for row in rows]
-    rng = np.random.default_rng([report.SEED, STREAM_OF_MATCHES])
-    result = asdict(localization.score(answers, truths(project), rng=rng, replicates=report.REPLICATES))
+    result = asdict(localization.score(answers, key, rng=bootstrap(), replicates=report.REPLICATES))
     del result["by_image"]
     return result
 
@@ -234,9 +244,16 @@ def _by_worker(
 
 
 def _kept(made: JudgingReport, workers: Mapping[int, dict[str, Any]]) -> JudgingReport:
-    """Write the report and its workers at once; the oldest reports beyond a number of them are forgotten."""
+    """Write the report and its workers at once; the oldest reports beyond a number of them are forgotten.
+
+    Where somebody else computed the same meanwhile, theirs stands.
+    """
     made.figures["checked_at"] = timezone.now().isoformat()
     with transaction.atomic():
+        Project.objects.select_for_update().get(pk=made.project_id)
+        newest = selectors.latest(made.project, made.kind)
+        if newest is not None and newest.data_sha256 == made.data_sha256:
+            return _checked(newest, made.figures["counted"], made.figures["standing"])
         made.save()
         WorkerQuality.objects.bulk_create(
             [
@@ -250,8 +267,13 @@ def _kept(made: JudgingReport, workers: Mapping[int, dict[str, Any]]) -> Judging
     return made
 
 
-def _checked(found: JudgingReport, counted: int) -> JudgingReport:
+def _checked(found: JudgingReport, counted: int, standing: list[int]) -> JudgingReport:
     """Note on an unchanged report that it was compared with the judgments just now."""
-    found.figures |= {"checked_at": timezone.now().isoformat(), "counted": counted, "unchanged": True}
+    found.figures |= {
+        "checked_at": timezone.now().isoformat(),
+        "counted": counted,
+        "standing": standing,
+        "unchanged": True,
+    }
     found.save(update_fields=["figures"])
     return found

@@ -1,6 +1,10 @@
 """Standing rules: keep them, let them propose, and let people accept or dismiss what they propose."""
 
+from collections.abc import Sequence
+from itertools import groupby
+
 from django.contrib.auth.models import AbstractBaseUser
+from django.core.cache import cache
 from django.db import transaction
 from django.utils import timezone
 
@@ -11,10 +15,11 @@ from hits.services.qualifications import MAX_REASON
 from validation.domain.rules import Rule
 from validation.domain.standing import SHUT, ProposalState, Standing
 from validation.models import StandingChange, StandingProposal, StandingRule
-from validation.selectors.rules import outlook, plain
+from validation.selectors.rules import outlook, plain, state_of
 from validation.selectors.standing import standing_of
 from validation.services.standing import change_standing
 
+REMEMBERED = 24 * 3600  # seconds
 PROPOSABLE = (Standing.PAUSED, Standing.DEQUALIFIED)
 
 
@@ -53,11 +58,28 @@ def switch_rule(*, rule: StandingRule, on: bool, by: AbstractBaseUser | None) ->
 
 
 def evaluate_all(*, project: Project | None = None) -> int:
-    """Let every active rule look, in one project or in all; return how many proposals are new."""
-    rules = StandingRule.objects.filter(is_active=True).select_related("project").order_by("pk")
+    """Let every active rule look, in one project or in all; return how many proposals are new.
+
+    In all projects it is a task that comes again every few minutes: where nothing changed since it looked last, it
+    leaves the answers alone.
+    """
+    rules = StandingRule.objects.filter(is_active=True).select_related("project").order_by("project_id", "pk")
     if project is not None:
-        rules = rules.filter(project=project)
-    return sum(propose(rule=rule) for rule in rules)
+        return sum(propose(rule=rule) for rule in rules.filter(project=project))
+    new = 0
+    for _, mine in groupby(rules, key=lambda rule: rule.project_id):
+        new += _looked(list(mine))
+    return new
+
+
+def _looked(rules: Sequence[StandingRule]) -> int:
+    key = f"rules-looked:{rules[0].project_id}"
+    state = state_of(rules[0].project)
+    if cache.get(key) == state:
+        return 0
+    new = sum(propose(rule=rule) for rule in rules)
+    cache.set(key, state, REMEMBERED)  # as it was before: what came in meanwhile is looked at the next time
+    return new
 
 
 def propose(*, rule: StandingRule) -> int:

@@ -2,6 +2,8 @@
 
 from django import template
 
+from validation.domain import plots
+
 register = template.Library()
 
 
@@ -9,3 +11,9 @@ register = template.Library()
 def grouped(count: int | None) -> str:
     """Return ``363,000`` for 363000; a dash where there is no number."""
     return "–" if count is None else f"{count:,}"
+
+
+@register.filter
+def decimals(number: float | None, places: int) -> str:
+    """Return ``−0.12`` for -0.1234 and 2 places, with a real minus sign; a dash where there is no number."""
+    return "–" if number is None else plots.decimals(number, places)

@@ -12,6 +12,7 @@ from validation.domain.scales import WORDS, Dimension
 from validation.models import JudgingRound
 from validation.selectors.decisions import USUAL_K, labels_on
 from validation.selectors.judging import REVIEW
+from validation.views.words import DIMENSIONS
 
 METHODS = {
     Method.MAJORITY: "Majority",
@@ -19,13 +20,17 @@ METHODS = {
     Method.WEIGHTED: "Weighted by reliability",
 }
 SHORT = {Method.MAJORITY: "Majority", Method.K_OF_N: "k of n", Method.WEIGHTED: "Weighted"}
-TITLES = {
-    "reasonable": "Acceptable",
-    "boxes": "Boxes",
-    "interesting": "Interesting",
-    "rating": "Candidate fits",
-}
+TITLES = {name: title for name, (title, _) in DIMENSIONS.items()}
 RATINGS = {"3": "good", "2": "okay", "1": "bad"}
+
+
+def rule_words(rule: Rule) -> str:
+    """Return a rule in few words, such as "2 of 3" or "weighted at 0.9"."""
+    if rule.method is Method.WEIGHTED:
+        return f"weighted at {rule.threshold:g}"
+    if rule.method is Method.K_OF_N:
+        return f"{rule.k} of {rule.of}" if rule.of else f"at least {rule.k}"
+    return SHORT[rule.method].lower()
 
 
 def label_words(kind: str, dimension: str) -> dict[str, str]:

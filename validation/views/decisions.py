@@ -1,6 +1,7 @@
 """Decide items by rules, see what each method would decide, and ask one more judge about what is undecided."""
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,7 +12,6 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_safe
 
-from hits import registry
 from hits.domain.costs import cost_table
 from hits.domain.csv_download import csv_lines, words
 from hits.domain.states import OPEN_JOB_STATES, JobState
@@ -22,6 +22,7 @@ from hits.views.access import project_page
 from hits.views.balance import balance, forget_balance
 from hits.views.costs import cost_context, refusal_context
 from hits.views.who import person
+from validation.domain import plots
 from validation.domain.decisions import Method, Rule
 from validation.domain.ratings import Judged
 from validation.models import DecisionRun, ItemDecision, JudgingRound
@@ -29,13 +30,23 @@ from validation.selectors import ask_more as asking
 from validation.selectors import decisions as selectors
 from validation.selectors.judging import REVIEW
 from validation.selectors.ratings import judged
+from validation.selectors.report import TITLES as KIND_TITLES
 from validation.selectors.report import Shown, counted, shown_items
 from validation.services import decisions as services
 from validation.services.ask_more import Ask, ask_one_more, plan_ask, set_limits
-from validation.views.decision_form import SHORT, TITLES, LimitsForm, RuleForm, label_words, rule_forms
+from validation.views.decision_form import (
+    SHORT,
+    TITLES,
+    LimitsForm,
+    RuleForm,
+    label_words,
+    rule_forms,
+    rule_words,
+)
 
 PER_PAGE = 20
 COLUMNS = ("item", "dimension", "outcome", "judges", "support")
+PreviewLine = tuple[str, selectors.Counts, list[dict[str, str]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +100,7 @@ def decisions(request: HttpRequest, project: Project) -> HttpResponse:
         "project": project,
         "section": "judging",
         "kind": kind,
-        "kinds": [(name, registry.get(name).title) for name in selectors.KINDS],
+        "kinds": [(name, KIND_TITLES[name]) for name in selectors.KINDS],
         "forms": forms,
         "wrong": [(form, error) for form in forms for error in _errors(form)],
         "judgments": judgments,
@@ -156,6 +167,10 @@ def ask_more(request: HttpRequest, project: Project, round_id: int) -> HttpRespo
         "form": form,
         "asked": asked,
         "why": why,
+        "rules": [
+            (TITLES.get(rule.dimension, rule.dimension), rule_words(rule))
+            for rule in selectors.read_rules(first.batch.kind, first.rules).values()
+        ],
         "row": asking.asking_rounds([first])[0],
     }
     if asked is not None and asked.cost is not None:
@@ -225,15 +240,17 @@ def _preview_at_hand(
     return selectors.count_by_method(found.tables, rules) if found.judgments else None
 
 
-def _table(preview: dict[str, Any] | None) -> list[tuple[str, list[tuple[str, selectors.Counts]]]]:
-    """Return the preview as lines: a dimension's title, and each method with its counts."""
+def _table(preview: dict[str, Any] | None) -> list[tuple[str, list[PreviewLine]]]:
+    """Return the preview as lines: a dimension's title, and each method with its counts and their bar."""
     return [
-        (
-            TITLES.get(name, name),
-            [(SHORT[method], selectors.Counts.from_row(by_method[method.value])) for method in Method],
-        )
+        (TITLES.get(name, name), [_preview_line(method, by_method[method.value]) for method in Method])
         for name, by_method in (preview or {}).items()
     ]
+
+
+def _preview_line(method: Method, row: Mapping[str, int]) -> PreviewLine:
+    counts = selectors.Counts.from_row(row)
+    return SHORT[method], counts, plots.outcomes(counts.accept, counts.undecided, counts.reject)
 
 
 def _outcomes(run: DecisionRun | None) -> list[tuple[str, str, selectors.Counts]]:

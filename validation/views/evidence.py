@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from hits import registry
 from hits.models import Project, Worker
 from validation.domain.quality import ALL_QUESTIONS, ALL_STATEMENTS
 from validation.domain.scales import WORDS, Dimension
 from validation.models import WorkerQuality
 from validation.selectors import quality
+from validation.selectors.report import TITLES
 
 SHOWN = 12  # links in one line
 LONGEST = 60  # characters of a quoted text
@@ -46,7 +46,7 @@ def evidence_of(worker: Worker, project: Project) -> list[Section]:
         links = [(_copied(pair), pair.assignment) for pair in copies.pairs[-SHOWN:]]
         note = "pairs that copy none of their own, nearly or not, and nobody else’s word for word"
         line = Line("Written anew", copies.of - len(copies.pairs), copies.of, note, links)
-        sections.append(Section("Observation pairs", "", None, [line]))
+        sections.append(Section("Observation pairs, written", "", None, [line]))
     return [section for section in sections if section.lines]
 
 
@@ -58,7 +58,7 @@ def _copied(pair: quality.CopiedPair) -> str:
 def _section(row: WorkerQuality) -> Section:
     kind = row.report.kind
     lines = [line for line in _lines(row.figures) if line.of]
-    return Section(registry.get(kind).title, kind, row.report.computed_at, lines)
+    return Section(f"{TITLES[kind]}, judged", kind, row.report.computed_at, lines)
 
 
 def _lines(figures: Mapping[str, Any]) -> Iterator[Line]:

@@ -20,9 +20,9 @@ from validation.domain.scales import WORDS, Dimension, Rating
 from validation.models import GoldItem
 from validation.selectors import controls as selectors
 from validation.selectors.controls import GOLD_KINDS, JudgedUnit
+from validation.selectors.report import TITLES
 from validation.services import controls as services
 
-KIND_WORDS = {"observation_review": "Observation pairs", "likert_comparison": "Comparison sets"}
 _QUESTIONS = {
     Dimension.BOXES: "Do the boxes show what the clue names?",
     Dimension.REASONABLE: "Is the inference reasonable?",
@@ -186,7 +186,7 @@ def _frame(project: Project, kind: str) -> dict[str, Any]:
         "project": project,
         "section": "judging",
         "kind": kind,
-        "kinds": [(name, KIND_WORDS[name]) for name in GOLD_KINDS],
+        "kinds": [(name, TITLES[name]) for name in GOLD_KINDS],
     }
 
 

@@ -7,7 +7,6 @@ from typing import Any
 from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.urls import NoReverseMatch, reverse
 from django.views.decorators.http import require_safe
 
 from hits.domain.facts import ImageFacts
@@ -15,24 +14,16 @@ from hits.models import Batch, Observation, Project, Unit
 from hits.selectors import observations as collected
 from hits.selectors.images import facts
 from hits.views.access import project_page
-from validation.domain.scales import WORDS, Dimension
+from validation.domain.scales import SCALES, WORDS
 from validation.domain.votes import RatingSummary
 from validation.selectors import judging as selectors
 from validation.selectors import report as reports
 from validation.selectors.judging import COMPARISON, REVIEW, ReviewTallies, SetJudgments
 from validation.selectors.judging_overview import judged_pairs, round_lines, stand
+from validation.views.words import DIMENSIONS, SHARES
 
 PER_PAGE = 20
-HEADINGS = {
-    Dimension.REASONABLE: "Reasonable",
-    Dimension.BOXES: "Boxes",
-    Dimension.INTERESTING: "Interesting",
-}
-_NOTES = {
-    Dimension.REASONABLE: ("Acceptable pairs", "Highly or relatively reasonable to most judges"),
-    Dimension.BOXES: ("Accurate boxes", "Appropriate or mostly appropriate"),
-    Dimension.INTERESTING: ("Interesting inferences", "Interesting or very interesting"),
-}
+HEADINGS = {dimension: DIMENSIONS[dimension.value][0] for dimension in SCALES}
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +66,6 @@ def judging(request: HttpRequest, project: Project) -> HttpResponse:
         "headings": list(HEADINGS.values()),
         "page": page,
         "rows": _pair_rows(project, list(page)),
-        "links": _links(project),
     }
     return render(request, "validation/judging.html", context)
 
@@ -85,26 +75,9 @@ def _headline(figures: dict[str, Any]) -> list[tuple[str, dict[str, Any], str]]:
     found = figures.get("dimensions", {})
     return [
         (title, share, note)
-        for dimension, (title, note) in _NOTES.items()
-        if (share := found.get(dimension.value, {}).get("share")) and share.get("of")
+        for name, (title, note) in SHARES.items()
+        if (share := found.get(name, {}).get("share")) and share.get("of")
     ]
-
-
-def _links(project: Project) -> list[tuple[str, str]]:
-    """Return (words, address) of the pages around judging."""
-    found = []
-    for words, name, query in (
-        ("Report", "judging-report", f"?kind={REVIEW}"),
-        ("Decisions", "decisions", f"?kind={REVIEW}"),
-        ("Gold units", "gold", f"?kind={REVIEW}"),
-        ("Localization", "localization", ""),
-        ("Planner", "planner", ""),
-    ):
-        try:
-            found.append((words, reverse(name, args=[project.slug]) + query))
-        except NoReverseMatch:
-            continue
-    return found
 
 
 def _pair_rows(project: Project, keys: Sequence[str]) -> list[PairRow]:

@@ -18,7 +18,7 @@ from hits.services import launch
 from hits.services.access import ASKED_FOR, access_for
 from hits.services.launch import MAX_OPINIONS, Terms
 from hits.views.costs import cost_context
-from validation.domain.controls import MOST_PERCENT, Rates
+from validation.domain.controls import MOST_PERCENT, MOST_USES, ControlRole, Rates
 from validation.domain.sampling import MOST_SEED, Allotment, How, Selection, SelectionError, Stratum
 from validation.selectors.judging import REVIEW, Author
 from validation.services.judging import RoundPlan
@@ -35,7 +35,7 @@ _ALLOTMENTS = {Allotment.PROPORTIONAL: "in all, in proportion", Allotment.EQUAL:
 
 
 class TermsForm(PageForm):
-    """What a judging round is called and pays, and how many people judge each item."""
+    """What a judging round is called and pays, how many people judge each item, and who they may be."""
 
     name = forms.CharField(
         max_length=120,
@@ -50,19 +50,45 @@ class TermsForm(PageForm):
         label="Judges each",
         help_text="Different people, never the author.",
     )
+    pool = forms.ChoiceField(
+        required=False,
+        label="Who may judge",
+        choices=[*((pool.value, holders_of(pool)) for pool in ASKED_FOR), ("", "Everybody")],
+        widget=forms.RadioSelect,
+    )
 
-    def __init__(self, kind_name: str, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, kind_name: str, *args: Any, usual_pool: Pool | None = None, **kwargs: Any) -> None:
         self.kind = registry.get(kind_name)
-        usual = {"reward": self.kind.reward_cents, "assignments": self.kind.assignments_per_hit}
+        usual = {
+            "reward": self.kind.reward_cents,
+            "assignments": self.kind.assignments_per_hit,
+            "pool": usual_pool.value if usual_pool else "",
+        }
         super().__init__(*args, initial=usual | kwargs.pop("initial", {}), **kwargs)
+
+    def clean_pool(self) -> str:
+        """Open the round to everybody only where somebody chose so."""
+        chosen: str = self.cleaned_data["pool"]
+        return chosen if "pool" in self.data else str(self.initial["pool"])
+
+    @property
+    def pool_asked(self) -> Pool | None:
+        """What judges have to hold; the form has to be valid."""
+        return Pool(self.cleaned_data["pool"]) if self.cleaned_data["pool"] else None
+
+    @property
+    def who_may(self) -> WhoMay:
+        """Whom the round is open to, in words; the form has to be valid."""
+        return in_words([holders_of(self.pool_asked)] if self.pool_asked else [], [], None)
 
     @property
     def terms(self) -> Terms:
-        """What the round pays; the form has to be valid."""
+        """What the round pays, and whom it is open to; the form has to be valid."""
         return Terms(
             reward_cents=self.cleaned_data["reward"],
             opinions=self.cleaned_data["assignments"],
             confirmed_cents=typed_cost(self.data),
+            access=access_for(pool=self.pool_asked),
         )
 
     def costs(self, project: Project, units: int) -> dict[str, Any]:
@@ -131,12 +157,6 @@ class ReviewForm(TermsForm):
         choices=[(way.value, words) for way, words in _ALLOTMENTS.items()],
     )
     again = forms.BooleanField(required=False, label="Also pairs that were sent to judges before")
-    pool = forms.ChoiceField(
-        required=False,
-        label="Who may judge",
-        choices=[*((pool.value, holders_of(pool)) for pool in ASKED_FOR), ("", "Everybody")],
-        widget=forms.RadioSelect,
-    )
     gold = _percent("Gold units, %", "Pairs whose answer the project agreed on.")
     attention = _percent("Attention checks, %", "A pair shown with another photo.")
     repeat = _percent("Repeated units, %", "The same pair a second time.")
@@ -145,7 +165,7 @@ class ReviewForm(TermsForm):
         max_value=MAX_OPINIONS,
         required=False,
         label="Ask one more, up to",
-        help_text="Judges of a pair that stays undecided. Empty: nobody more is asked.",
+        help_text="Judges of a pair that the newest run’s rules leave undecided; three always have a majority.",
     )
     ask_budget = SumField(
         required=False,
@@ -219,6 +239,17 @@ class ReviewForm(TermsForm):
         """How many controls are mixed in; the form has to be valid."""
         return Rates(*(self.cleaned_data[name] or 0 for name in ("gold", "attention", "repeat")))
 
+    def needs_more_gold(self, pairs: int) -> bool:
+        """Tell whether a round of so many pairs would show a gold unit too often, and say so at the field."""
+        wanted = self.rates.counts(pairs)[ControlRole.GOLD]
+        if wanted <= MOST_USES * self.golds:
+            return False
+        there = f"There {'is' if self.golds == 1 else 'are'} {self.golds} in use, each shown twice at most"
+        self.add_error(
+            "gold", f"{there}, and this asks for {wanted}. Give fewer percent, or choose more gold."
+        )
+        return True
+
     @property
     def plan(self) -> RoundPlan:
         """How the round is put together; the form has to be valid."""
@@ -228,23 +259,3 @@ class ReviewForm(TermsForm):
             most_judges=self.cleaned_data["most_judges"] or 0,
             ask_budget_cents=self.cleaned_data["ask_budget"] or 0,
         )
-
-    @property
-    def pool_asked(self) -> Pool | None:
-        """What judges have to hold; the form has to be valid."""
-        return Pool(self.cleaned_data["pool"]) if self.cleaned_data["pool"] else None
-
-    @property
-    def terms(self) -> Terms:
-        """What the round pays, and whom it is open to; the form has to be valid."""
-        return Terms(
-            reward_cents=self.cleaned_data["reward"],
-            opinions=self.cleaned_data["assignments"],
-            confirmed_cents=typed_cost(self.data),
-            access=access_for(pool=self.pool_asked),
-        )
-
-    @property
-    def who_may(self) -> WhoMay:
-        """Whom the round is open to, in words; the form has to be valid."""
-        return in_words([holders_of(self.pool_asked)] if self.pool_asked else [], [], None)

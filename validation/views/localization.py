@@ -13,14 +13,11 @@ from django.views.decorators.http import require_http_methods
 
 from hits.domain.facts import ImageFacts
 from hits.domain.pool import Pool
-from hits.forms import launch_key, typed_cost
+from hits.forms import launch_key
 from hits.models import Project
-from hits.selectors.access import holders_of
 from hits.selectors.images import facts
 from hits.services import launch
-from hits.services.access import ASKED_FOR, access_for
 from hits.services.errors import Refused
-from hits.services.launch import Terms
 from hits.views.access import project_page
 from hits.views.balance import forget_balance
 from hits.views.costs import refusal_context, with_funds
@@ -51,22 +48,18 @@ class LocalizationForm(TermsForm):
         help_text="The same seed and photos give the same sample. It is kept with the round.",
     )
     again = forms.BooleanField(required=False, label="Also photos that were sent out before")
-    pool = forms.ChoiceField(
-        required=False,
-        label="Who may match",
-        choices=[*((pool.value, holders_of(pool)) for pool in ASKED_FOR), ("", "Everybody")],
-    )
 
     def __init__(self, available: int, ever: int, pool: Pool | None, *args: Any, **kwargs: Any) -> None:
         initial = {
             "n": min(available or ever, PAPER_IMAGES) or 1,
             "seed": secrets.randbelow(SEEDS),
             "again": not available,
-            "pool": pool.value if pool else "",
         }
-        super().__init__(LOCALIZATION, *args, initial=initial, **kwargs)
+        super().__init__(LOCALIZATION, *args, initial=initial, usual_pool=pool, **kwargs)
         self.available, self.ever = available, ever
         self.fields["reward"].help_text = "US dollars for each photo."
+        self.fields["pool"].label = "Who may match"
+        self.fields["pool"].widget = forms.Select(choices=self.fields["pool"].choices)  # type: ignore[attr-defined]
         self.fields["assignments"].label = "Workers each"
         self.fields["assignments"].help_text = "Different people, no author of the photo’s pairs."
 
@@ -77,17 +70,6 @@ class LocalizationForm(TermsForm):
         if (data.get("n") or 0) > there:
             self.add_error("n", f"There are {there}; use that or fewer.")
         return data
-
-    @property
-    def terms(self) -> Terms:
-        """What the round pays, and whom it is open to; the form has to be valid."""
-        pool = Pool(self.cleaned_data["pool"]) if self.cleaned_data["pool"] else None
-        return Terms(
-            reward_cents=self.cleaned_data["reward"],
-            opinions=self.cleaned_data["assignments"],
-            confirmed_cents=typed_cost(self.data),
-            access=access_for(pool=pool),
-        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,6 @@
 """The report on a kind of judgments: figures with their age, what lies behind them, and files to take away."""
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
@@ -23,6 +24,7 @@ from validation.selectors.report import Item
 from validation.services import rater_rows, report
 from validation.views import report_parts as parts
 
+COLOURS = 5  # of observations, as hits.templatetags.photo gives them to regions
 WORKERS_SHOWN = 25
 _TYPES = {rater_rows.CSV: "text/csv; charset=utf-8", rater_rows.PARQUET: "application/vnd.apache.parquet"}
 
@@ -193,14 +195,17 @@ def _rated(item: Item, kind: str, truth: dict[str, str]) -> list[dict[str, Any]]
     """Return a row for each part of the item with what each judge said of it, in the judges' order."""
     given: list[dict[str, Any]] = [_by_part(row) for row in item.judgments]
     texts = dict(item.shown.texts) if item.shown else {}
+    regions = item.shown.numbers if item.shown else {}
     rows = []
     for part in dict.fromkeys([*texts, *(part for answer in given for part in answer)]):
         labels = [answer.get(part) for answer in given]
         numbers = [label for label in labels if isinstance(label, int)]
-        words = [_part_words(kind, label, truth.get(part)) for label in labels]
+        words = [_part_words(kind, label, truth.get(part), regions) for label in labels]
         said = list(zip((_name(item, row) for row in item.judgments), words, strict=True))
         mean = sum(numbers) / len(numbers) if numbers else None
-        rows.append({"part": part, "text": texts.get(part) or part, "labels": said, "mean": mean})
+        own = regions.get(truth.get(part, ""))
+        row = {"part": part, "text": texts.get(part) or part, "labels": said, "mean": mean}
+        rows.append(row | {"own": own, "colour": own and (own - 1) % COLOURS + 1})
     return rows
 
 
@@ -210,11 +215,12 @@ def _by_part(row: Judged) -> dict[str, Any]:
     return {rating["candidate"]: rating["rating"] for rating in row.answer.get("ratings", ())}
 
 
-def _part_words(kind: str, label: object, truth: str | None) -> str:
+def _part_words(kind: str, label: object, truth: str | None, numbers: Mapping[str, int]) -> str:
     if label is None:
         return "–"
     if kind == "localization_match":
-        return "right" if label == truth else "another region"
+        number = numbers.get(str(label))
+        return "right" if label == truth else f"region {number}" if number else "another region"
     return f"{label} {parts.label_words('rating', label)}"
 
 

@@ -11,19 +11,9 @@ from validation.domain.tables import MATCH, RATING
 from validation.models import JudgingReport, WorkerQuality
 from validation.selectors import report as selectors
 from validation.selectors.report import Shown
+from validation.views.words import DIMENSIONS as TITLES
+from validation.views.words import SHARES
 
-TITLES = {
-    Dimension.REASONABLE.value: ("Acceptable", "Is the pair reasonable, given the photo?"),
-    Dimension.BOXES.value: ("Box placement", "Do the boxes cover what the clue names?"),
-    Dimension.INTERESTING.value: ("Interesting", "How interesting is the inference?"),
-    RATING: ("Rating", "How well does the inference fit the photo and the region?"),
-    MATCH: ("Region", "Which region does the inference belong to?"),
-}
-SHARES = {
-    Dimension.REASONABLE.value: ("Acceptable pairs", "Highly or relatively reasonable to most judges"),
-    Dimension.BOXES.value: ("Accurate boxes", "Appropriate or mostly appropriate to most judges"),
-    Dimension.INTERESTING.value: ("Interesting inferences", "Interesting or very interesting to most judges"),
-}
 COEFFICIENTS = {
     "alpha_ordinal": "Krippendorff’s α, ordinal",
     "alpha_nominal": "Krippendorff’s α, nominal",
@@ -31,6 +21,11 @@ COEFFICIENTS = {
     "fleiss": "Fleiss’ κ",
 }
 _RATINGS = {"1": "bad", "2": "okay", "3": "good"}
+_ROUND_NOTES = {
+    Dimension.REASONABLE.value: "share in favour, α ordinal",
+    RATING: "mean rating from 1 to 3, α ordinal",
+    MATCH: "how often two people choose the same region",
+}
 EVIDENCE = (
     ("gold", "Known answers"),
     ("attention", "Attention"),
@@ -108,12 +103,12 @@ def headline(figures: Mapping[str, Any]) -> list[dict[str, Any]]:
         share = (figures["dimensions"].get(name) or {}).get("share")
         if share and share["percent"] is not None:
             undecided = f"; {share['undecided']:,} undecided" if share["undecided"] else ""
-            interval = f"95% interval {share['low']:.1f} to {share['high']:.1f}"
+            interval = f"95% interval {share['low']:.1f} to {share['high']:.1f}%"
             tiles.append(
                 _tile(
                     title,
                     f"{share['percent']:.1f}%",
-                    f"of {share['of']:,}",
+                    f"{share['count']:,} of {share['of']:,}",
                     f"{note}{undecided}. {interval}.",
                 )
             )
@@ -135,9 +130,9 @@ def headline(figures: Mapping[str, Any]) -> list[dict[str, Any]]:
     baseline = figures.get("baseline")
     if baseline and baseline["accuracy"] is not None:
         chance = f"Chance {baseline['chance']:.1f}%."
-        note = f"Right regions in each image, mean over images; {_interval(baseline)} {chance}"
+        note = f"Right regions in each photo, mean over photos; {_interval(baseline, unit='%')} {chance}"
         tiles.append(
-            _tile("Human accuracy", f"{baseline['accuracy']:.1f}%", f"on {baseline['images']:,} images", note)
+            _tile("Human accuracy", f"{baseline['accuracy']:.1f}%", f"on {baseline['images']:,} photos", note)
         )
     return tiles
 
@@ -146,19 +141,19 @@ def _tile(title: str, figure: str, whole: str, note: str) -> dict[str, str]:
     return {"title": title, "figure": figure, "whole": whole, "note": note}
 
 
-def _interval(row: Mapping[str, Any]) -> str:
+def _interval(row: Mapping[str, Any], *, unit: str = "") -> str:
     if row["low"] is None:
         return "no interval."
-    return f"95% interval {row['low']:.1f} to {row['high']:.1f}."
+    return f"95% interval {row['low']:.1f} to {row['high']:.1f}{unit}."
 
 
 def box_facts(boxes: Mapping[str, Any] | None) -> list[tuple[str, str]]:
     """Return the agreement on boxes as words and figures; nothing where no image has two authors."""
     if not boxes:
         return []
-    alpha = "undefined" if boxes["alpha"] is None else f"{boxes['alpha']:.3f}"
+    alpha = "undefined" if boxes["alpha"] is None else plots.decimals(boxes["alpha"], 3)
     if boxes["low"] is not None:
-        alpha += f" (95% interval {boxes['low']:.3f} to {boxes['high']:.3f})"
+        alpha += f" (95% interval {plots.decimals(boxes['low'], 3)} to {plots.decimals(boxes['high'], 3)})"
     facts = [("IoU-α of the marked areas", alpha)]
     if boxes["mean_iou"] is not None:
         facts.append(("Mean IoU of matched boxes", f"{boxes['mean_iou']:.3f}"))
@@ -201,7 +196,11 @@ def batch_parts(figures: Mapping[str, Any]) -> dict[str, Any]:
     for row in figures["batches"]:
         cells = [(TITLES[name][0], _cell(row["dimensions"].get(name))) for name in dimensions]
         rows.append({**row, "name": names.get(row["batch"], f"Batch {row['batch']}"), "cells": cells})
-    return {"titles": [TITLES[name][0] for name in dimensions], "rows": rows}
+    return {
+        "titles": [TITLES[name][0] for name in dimensions],
+        "rows": rows,
+        "note": _ROUND_NOTES.get(dimensions[0], "") if dimensions else "",
+    }
 
 
 def _cell(row: Mapping[str, Any] | None) -> dict[str, Any] | None:
@@ -217,6 +216,7 @@ def worker_parts(rows: Iterable[WorkerQuality]) -> dict[str, Any]:
             "rank": row.rank,
             "worker": row.worker,
             **row.figures,
+            "meter": _meter(row.figures.get("reliability")),
             "alike": _share(row.figures.get("agreement")),
             "evidence": [(title, row.figures.get(key)) for key, title in columns],
         }
@@ -227,6 +227,11 @@ def worker_parts(rows: Iterable[WorkerQuality]) -> dict[str, Any]:
 
 def _whole(pair: Sequence[int] | None) -> int:
     return pair[1] if pair else 0
+
+
+def _meter(reliability: float | None) -> str | None:
+    """Return how much of a bar a reliability fills, in percent; one below chance leaves it empty."""
+    return None if reliability is None else f"{100 * min(1.0, max(0.0, reliability)):.1f}"
 
 
 def _share(pair: Sequence[int] | None) -> float | None:
@@ -240,5 +245,6 @@ def age(report: JudgingReport, project: Project) -> dict[str, Any]:
     return {
         "behind": behind,
         "fewer": -behind,
+        "changed": selectors.is_behind(report),
         "target_moved": bool(moved) and moved != project.target_cents_per_hour,
     }

@@ -46,7 +46,8 @@ def review_new(request: HttpRequest, project: Project) -> HttpResponse:
         waiting,
         request.POST or None,
         golds=selectors.golds(project),
-        initial=_wished(request.GET) | _pool(project, request.GET),
+        initial=_wished(request.GET),
+        usual_pool=usual_pool(project),
     )
     context: dict[str, Any] = {}
     status = 200
@@ -54,6 +55,8 @@ def review_new(request: HttpRequest, project: Project) -> HttpResponse:
         found = selectors.found_by(project, form.selection) if form.is_valid() else None
         if found is not None and not found.pairs:
             form.add_error(None, "This selection finds no pair.")
+            found = None
+        elif found is not None and form.needs_more_gold(len(found.pairs)):
             found = None
         if found is None:
             status = 400
@@ -83,11 +86,6 @@ def _wished(asked: QueryDict) -> dict[str, Any]:
     names = set(ReviewForm.base_fields) - {"workers"}
     wished: dict[str, Any] = {name: asked[name] for name in names & set(asked)}
     return wished | ({"workers": asked.getlist("workers")} if "workers" in asked else {})
-
-
-def _pool(project: Project, asked: QueryDict) -> dict[str, Any]:
-    usual = usual_pool(project)
-    return {} if "pool" in asked else {"pool": usual.value if usual else ""}
 
 
 def _launch(request: HttpRequest, project: Project, form: ReviewForm, found: Found) -> HttpResponse | Refused:

@@ -66,7 +66,10 @@ class Command(DeerstalkerCommand):
         except LookupError as error:
             raise bad_input(f"kind: {error}") from error
         if kind.purpose is not Purpose.COLLECTING:
-            raise bad_input(f"kind {kind.name}: judges other work; launch it from the judging page")
+            raise bad_input(
+                f"kind {kind.name}: judges other work; launch it from the pages Judging or Curation, or a review "
+                "of pairs by launch_review"
+            )
         limit = checked_limit(options["limit"])
         images = usable(project) if options["again"] else unused(project, kind.name)
         if not images and usable(project):

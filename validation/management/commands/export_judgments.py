@@ -21,9 +21,11 @@ class Command(DeerstalkerCommand):
         """Declare the flags."""
         super().add_arguments(parser)
         parser.add_argument("--project", required=True)
-        parser.add_argument("--kind", required=True)
+        parser.add_argument(
+            "--kind", required=True, help=f"{COMPARISON}; rows of every kind: judging_report --rows"
+        )
         parser.add_argument("--format", default="leaderboard", help=f"one of: {', '.join(FORMATS)}")
-        parser.add_argument("--out", required=True, type=Path)
+        parser.add_argument("--out", required=True, type=Path, help="the answer key to write")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Write the key."""

@@ -6,6 +6,7 @@ from typing import Any
 
 from hits.management.base import DeerstalkerCommand, emit_json
 from hits.management.rows import project_called
+from validation.selectors.report import KINDS
 from validation.services.imports import import_judgments
 
 
@@ -17,9 +18,9 @@ class Command(DeerstalkerCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Declare the flags."""
         super().add_arguments(parser)
-        parser.add_argument("file", type=Path)
+        parser.add_argument("file", type=Path, help="an answer key (.json), or rows (.csv, .parquet)")
         parser.add_argument("--project", required=True)
-        parser.add_argument("--kind", required=True, help="such as likert_comparison")
+        parser.add_argument("--kind", required=True, help=f"one of: {', '.join(KINDS)}")
         parser.add_argument("--name", default="", help="what the import is called; the file's name if absent")
 
     def handle(self, *args: Any, **options: Any) -> None:

@@ -24,7 +24,9 @@ class Command(DeerstalkerCommand):
         """Declare the flags."""
         super().add_arguments(parser)
         parser.add_argument("--project", required=True)
-        parser.add_argument("--kind", default=KINDS[0], help=f"one of: {', '.join(KINDS)}")
+        parser.add_argument(
+            "--kind", default=KINDS[0], help=f"one of: {', '.join(KINDS)}; the first if absent"
+        )
         parser.add_argument("--rows", type=Path, metavar="DIR", help="folder for rows.csv and rows.parquet")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -48,9 +50,11 @@ class Command(DeerstalkerCommand):
             f"data {report.data_sha256[:16]}"
         )
         for name, found in figures["dimensions"].items():
-            alpha = (found["coefficients"].get("alpha_ordinal") or {}).get("value")
-            told = "undefined" if alpha is None else f"{alpha:.3f}"
-            self.stdout.write(f"  {name}: {found['ratings']} ratings, ordinal alpha {told}")
+            told = f"{found['ratings']} ratings"
+            if "alpha_ordinal" in found["coefficients"]:  # regions are no scale
+                alpha = (found["coefficients"]["alpha_ordinal"] or {}).get("value")
+                told += f", ordinal alpha {'undefined' if alpha is None else f'{alpha:.3f}'}"
+            self.stdout.write(f"  {name}: {told}")
         if rows is not None:
             self.stdout.write(f"{rows.rows} rows in {folder}")
 

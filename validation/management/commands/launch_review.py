@@ -28,11 +28,17 @@ class Command(DeerstalkerCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Declare the flags."""
         super().add_arguments(parser)
-        parser.add_argument("--project", required=True)
+        parser.add_argument("--project", required=True, help="its short name")
         which = parser.add_mutually_exclusive_group()
         which.add_argument("--sample", type=int, metavar="N", help="a random sample of N pairs")
-        which.add_argument("--worker", action="append", default=[], help="all pairs of W-…; may be repeated")
-        which.add_argument("--stratify", choices=[by.value for by in Stratum], help="a stratified sample")
+        which.add_argument(
+            "--worker", action="append", default=[], help="all pairs of the author W-…; may be repeated"
+        )
+        which.add_argument(
+            "--stratify",
+            choices=[by.value for by in Stratum],
+            help="a stratified sample; worker is the author",
+        )
         parser.add_argument(
             "--each", type=int, metavar="N", help="with --stratify: N pairs from each stratum"
         )
@@ -45,25 +51,47 @@ class Command(DeerstalkerCommand):
             choices=[*(pool.value for pool in ASKED_FOR), ANYONE],
             help="who may judge: qualified workers where the project has asked anybody to qualify, else anyone",
         )
-        for role in ("gold", "attention", "repeat"):
-            parser.add_argument(
-                f"--{role}", type=int, default=0, metavar="PERCENT", help=f"{role} units to mix in"
-            )
-        parser.add_argument("--most-judges", type=int, default=0, help="ask one more while undecided, up to")
+        for role, words in (
+            (
+                "gold",
+                "gold units to mix in, in percent of the pairs; they are kept under Judging, Gold units",
+            ),
+            ("attention", "attention checks to mix in, likewise"),
+            ("repeat", "pairs that come a second time, likewise"),
+        ):
+            parser.add_argument(f"--{role}", type=int, default=0, metavar="PERCENT", help=words)
         parser.add_argument(
-            "--ask-budget-cents", type=int, default=0, help="that asking more may cost in all"
+            "--most-judges",
+            type=int,
+            default=0,
+            metavar="N",
+            help="ask one judge more at a time about undecided pairs, up to N judges each",
         )
-        parser.add_argument("--reward-cents", type=int)
+        parser.add_argument(
+            "--ask-budget-cents",
+            type=int,
+            default=0,
+            metavar="CENTS",
+            help="what all those further judgments may cost together",
+        )
+        parser.add_argument(
+            "--reward-cents", type=int, metavar="CENTS", help="for each judgment; the usual reward if absent"
+        )
         parser.add_argument(
             "--confirm-cents",
             type=int,
+            metavar="CENTS",
             help="the most it can cost; needed on a live marketplace and above the project's threshold",
         )
-        parser.add_argument("--name", default="")
+        parser.add_argument("--name", default="", help="workers read it in the task's description")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Choose, launch and publish."""
         project = project_called(options["project"])
+        if bool(options["most_judges"]) != bool(options["ask_budget_cents"]):
+            raise bad_input(
+                "--most-judges and --ask-budget-cents go together: how many judges, and for how much"
+            )
         selection = _selection(options)
         found = found_by(project, selection)
         if not found.pairs:

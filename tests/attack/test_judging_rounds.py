@@ -1,0 +1,229 @@
+"""Authors, earlier judges and the unqualified try to judge all the same, with every key that a server would sign."""
+
+import json
+import re
+import uuid
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
+from django.conf import settings
+from django.test import Client
+from django.urls import reverse
+
+from hits import tasks
+from hits.domain.pool import Pool
+from hits.domain.states import BatchState
+from hits.models import Assignment, Attempt, Batch, Hit, OutgoingCall, Project, Submission, Unit
+from hits.mturk.boto import marketplace
+from hits.selectors.submissions import is_confirmed
+from hits.services import extend
+from hits.services.access import access_for
+from hits.services.batches import expire_hits, finish_closing, request_close
+from hits.services.launch import Terms
+from hits.services.publish import publish_batch
+from hits.services.reconcile import reconcile_batch
+from hits.services.submit import PageKey, issue_token
+from tests.support import loop, market
+from tests.validation.factory import Work, ratings, review
+from validation.domain.controls import Rates
+from validation.domain.sampling import Selection
+from validation.models import ControlUnit
+from validation.selectors.judging import review_tallies
+from validation.services.controls import add_gold
+from validation.services.judging import (
+    CandidateToRate,
+    RoundPlan,
+    SetToJudge,
+    launch_comparison,
+    launch_review,
+)
+from validation.services.localization import launch_localization
+
+pytestmark = pytest.mark.django_db(transaction=True)
+AUTHORS = ("A1", "A2", "A3")
+FORBIDDEN = 403
+
+
+@pytest.fixture
+def work(project: Project) -> Work:
+    market.fund()
+    return Work(project)
+
+
+@pytest.fixture
+def frame() -> Client:
+    return Client(HTTP_HOST=settings.HIT_ORIGIN.removeprefix("http://"), raise_request_exception=False)
+
+
+def tries(frame: Client, hit: Hit, worker: str, answer: dict[str, Any]) -> list[int]:
+    """Return the status of the page, and of opening, saving and handing in with a key signed for this worker."""
+    assert hit.hit_id is not None
+    key = PageKey(str(hit.unit.public_id), hit.hit_id, f"3{uuid.uuid4().hex[:20]}", worker)
+    query = {
+        "assignmentId": key.assignment_id,
+        "hitId": key.hit_id,
+        "workerId": worker,
+        "turkSubmitTo": f"{settings.PUBLIC_URL}/a/secret",
+    }
+    page = frame.get(f"{reverse('hit-page', args=[key.unit])}?{urlencode(query)}")
+    bodies: dict[str, dict[str, Any]] = {
+        "open": {},
+        "draft": {"content": answer, "revision": 0},
+        "submission": {"client_uuid": str(uuid.uuid4()), "answer": answer, "active_seconds": 40.0},
+    }
+    found = [page.status_code]
+    for name, body in bodies.items():
+        send = frame.put if name == "draft" else frame.post
+        reply = send(
+            reverse(f"hit-api-{name}"),
+            data=json.dumps(body),
+            content_type="application/json",
+            headers={"Authorization": f"Bearer {issue_token(key)}"},
+        )
+        found.append(reply.status_code)
+    return found
+
+
+def with_controls(work: Work) -> Batch:
+    """Return a live review round by three authors with all sorts of controls."""
+    rows = [row for n, worker in enumerate(AUTHORS) for row in work.observed(work.image(n), worker=worker)]
+    first, _ = launch_review(project=work.project, observations=rows[:1], by=None)
+    add_gold(unit=first.units.get(), expected={"reasonable": ["un"]}, by=None)
+    batch, _ = launch_review(
+        project=work.project,
+        observations=rows[1:],
+        by=None,
+        terms=Terms(opinions=2),
+        plan=RoundPlan(Selection(seed=3), Rates(gold=10, attention=50, repeat=50)),
+    )
+    publish_batch(batch=batch, marketplace=marketplace())
+    batch.refresh_from_db()
+    return batch
+
+
+def written_by(unit: Unit) -> set[str]:
+    """Return whose text or boxes the unit shows, read from the pairs themselves."""
+    payload = unit.payload
+    found = set()
+    for row in Submission.objects.filter(kind="sherlock_observation").prefetch_related("observations"):
+        for pair in row.observations.all():
+            mine = (payload["image"] == pair.image_id and payload["boxes"] == pair.boxes) or (
+                payload["inference"] == pair.inference and payload["clue"] == pair.clue
+            )
+            if mine:
+                found.add(row.attempt.worker.worker_id)
+    return found
+
+
+def test_no_author_gets_a_unit_with_their_work_by_any_door(work: Work, frame: Client) -> None:
+    batch = with_controls(work)
+    roles = set()
+    extend_by(batch, 1)
+    for hit in Hit.objects.filter(unit__batch=batch).select_related("unit__batch"):
+        control = ControlUnit.objects.filter(unit=hit.unit).first()
+        roles.add(control.role if control else "")
+        authors = written_by(hit.unit)
+        assert authors
+        for author in authors:
+            assert tries(frame, hit, author, review()) == [FORBIDDEN] * 4, (control, author)
+    assert roles == {"", "gold", "attention", "repeat"}
+    assert not Attempt.objects.filter(hit__unit__batch=batch).exists()
+    consented = work.observed(work.image(8), worker="STRANGER")
+    assert consented
+    assert tries(frame, hit, "STRANGER", review()) == [200, 200, 200, 201], "the doors open for others"
+
+
+def extend_by(batch: Batch, more: int) -> None:
+    _, job = extend.extend_batch(batch=batch, more_opinions=more, by=None)
+    tasks.extend_batch(job.pk)
+
+
+def test_a_worker_meets_an_item_once_whichever_round_asks(work: Work, frame: Client) -> None:
+    rows = work.observed(work.image(1), worker="A1")
+    batches = [launch_review(project=work.project, observations=rows, by=None)[0] for _ in range(2)]
+    for batch in batches:
+        publish_batch(batch=batch, marketplace=marketplace())
+    hits = [Hit.objects.get(unit__batch=batch, unit__key=rows[0].instance_id) for batch in batches]
+    judge = market.market_worker("judge")
+    market.work(hits[0], judge, review())
+    assert tries(frame, hits[1], judge.worker_id, review()) == [FORBIDDEN] * 4
+    other = market.market_worker("other")
+    market.work(hits[1], other, review("un"))
+    for batch in batches:
+        loop.collected(batch)
+    assert review_tallies(project=work.project).judgments == 2
+
+
+def test_the_unqualified_are_refused_by_every_door(work: Work, frame: Client) -> None:
+    rows = work.observed(work.image(1), worker="A1")
+    batch, _ = launch_review(
+        project=work.project, observations=rows, by=None, terms=Terms(access=access_for(pool=Pool.QUALIFIED))
+    )
+    publish_batch(batch=batch, marketplace=marketplace())
+    hit = Hit.objects.filter(unit__batch=batch).first()
+    assert hit is not None
+    una = market.market_worker("una")
+    assert work.observed(work.image(2), worker=una.worker_id), "una has agreed to the consent text"
+    with pytest.raises(Exception, match=r"qualif|allowed|requirement"):
+        market.accept(hit, una)
+    assert tries(frame, hit, una.worker_id, review()) == [FORBIDDEN] * 4
+
+
+def test_who_wrote_a_candidate_or_a_matched_pair_is_refused(work: Work, frame: Client) -> None:
+    rows = [work.observed(work.image(n), worker=worker)[0] for n, worker in enumerate(AUTHORS)]
+    texts = [CandidateToRate(row.instance_id, row.inference) for row in rows[1:]]
+    wanted = SetToJudge("set-1", rows[0].instance_id, rows[0].image_id, rows[0].boxes, texts)
+    batch, _ = launch_comparison(project=work.project, sets=[wanted], by=None)
+    publish_batch(batch=batch, marketplace=marketplace())
+    hit = Hit.objects.get(unit__batch=batch)
+    for author in AUTHORS:
+        assert tries(frame, hit, author, ratings(hit, 1, 2)) == [FORBIDDEN] * 4
+    matching, _ = launch_localization(project=work.project, n=None, seed=1, by=None)
+    publish_batch(batch=matching, marketplace=marketplace())
+    for hit in Hit.objects.filter(unit__batch=matching).select_related("unit"):
+        (author,) = hit.unit.excluded_workers.all()
+        assert tries(frame, hit, author.worker_id, {"matches": []}) == [FORBIDDEN] * 4
+
+
+def test_a_preview_hands_out_no_key_and_shows_an_author_nothing(work: Work, frame: Client) -> None:
+    batch = with_controls(work)
+    for unit in batch.units.all():
+        address = reverse("hit-page", args=[unit.public_id])
+        shown = frame.get(address, {"assignmentId": "ASSIGNMENT_ID_NOT_AVAILABLE"})
+        config = re.search(r'<script[^>]*id="hit-config"[^>]*>(.*?)</script>', shown.text, re.DOTALL)
+        assert config is not None
+        assert "token" not in json.loads(config[1])
+        for author in written_by(unit):
+            page = frame.get(address, {"workerId": author})
+            assert (page.status_code, unit.payload["inference"] in page.text) == (FORBIDDEN, False)
+
+
+def test_a_round_with_controls_is_extended_reconciled_and_closed_like_any_other(work: Work) -> None:
+    batch = with_controls(work)
+    judges = [market.market_worker(name) for name in ("j1", "j2", "j3")]
+    hits = list(Hit.objects.filter(unit__batch=batch).select_related("unit"))
+    for judge in judges[:2]:
+        for hit in hits:
+            market.work(hit, judge, review())
+    loop.collected(batch)
+    assert all(is_confirmed(row) for row in Submission.objects.filter(kind="observation_review"))
+    own = batch.units.filter(control=None).count()
+    assert review_tallies(batch=batch).judgments == 2 * own
+    extend_by(batch, 1)
+    for hit in hits:
+        hit.refresh_from_db()
+        market.work(hit, judges[2], review("un"))
+    loop.collected(batch)
+    assert review_tallies(batch=batch).judgments == 3 * own
+    found = reconcile_batch(batch=batch, marketplace=marketplace())
+    assert not found.findings
+    for row in Assignment.objects.filter(hit__unit__batch=batch):
+        loop.approve(row)
+    batch.refresh_from_db()
+    request_close(batch=batch, by=None)
+    expire_hits(batch=batch, marketplace=marketplace())
+    finish_closing(batch=batch, marketplace=marketplace())
+    batch.refresh_from_db()
+    assert batch.state == BatchState.CLOSED
+    assert not OutgoingCall.objects.exclude(state="done").exists()
