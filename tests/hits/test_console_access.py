@@ -22,6 +22,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 ELSEWHERE = {
     "hit-page",
     "hit-document",
+    "hit-region",
     "hit-api-open",
     "hit-api-draft",
     "hit-api-hints",

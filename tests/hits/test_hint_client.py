@@ -2,6 +2,8 @@
 
 import socket
 import struct
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -160,7 +162,15 @@ def test_too_much_or_nothing_is_not_asked(path: Path) -> None:
         assert clients == []
 
 
-def test_the_client_loads_neither_numpy_nor_a_model(db: None) -> None:
-    code = "import sys, hits.api.hints; print(sorted({'numpy', 'torch', 'curation.features'} & set(sys.modules)))"
+def test_the_client_loads_neither_numpy_nor_a_model() -> None:
+    code = "import sys, hits.hints.client; print(sorted({'numpy', 'torch', 'django'} & set(sys.modules)))"
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=children.ROOT, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout.strip()) == (0, "[]"), done.stderr
+
+
+def test_the_page_s_hints_load_no_model(db: None) -> None:
+    code = "import sys, hits.api.hints; print(sorted({'torch', 'curation.features'} & set(sys.modules)))"
     done = children.run(code)
     assert (done.returncode, done.stdout.strip()) == (0, "[]"), done.stderr

@@ -18,6 +18,9 @@ PUBLIC = {
     "hit/api/consent": "authenticated by the page's signed token",
     "hit/question/<str:token>": "a requester's HTML in a worker's frame; the signed token names the attempt",
     "api/jobs/<int:job_id>/": "the REST framework signs in by itself, and the view checks the role",
+    "api/projects/<slug:slug>/judging/<slug:kind>/report/": (
+        "the REST framework signs in by itself, and the view checks the role"
+    ),
     "notifications/<str:key>": "the key in the address is the secret, and what comes in is a hint only",
     "mturk/": "authenticated by SigV4",
     "mturk": "authenticated by SigV4",

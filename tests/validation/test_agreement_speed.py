@@ -6,7 +6,8 @@ import sys
 from pathlib import Path
 
 SCRIPT = """
-import json, resource, time
+import json, time
+from pathlib import Path
 import numpy as np
 from validation.domain.agreement import (
     Metric, agreement_by_item, agreement_by_rater, coefficients, coincidences, hardest_items)
@@ -32,7 +33,9 @@ for table in found.values():
     coincidences(table), agreement_by_item(table), agreement_by_rater(table)
     hardest_items(table, Metric.ORDINAL, 50)
 end = time.process_time()
-peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+# Of this program alone: ru_maxrss remembers the process that it was forked from.
+status = Path("/proc/self/status").read_text()
+peak = next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM")) / 1024
 ratings = sum(table.size for table in found.values())
 print(json.dumps({"reading": read - start, "seconds": end - start, "mib": peak, "ratings": ratings}))
 """
