@@ -21,7 +21,11 @@ def role_in(user: AbstractBaseUser | AnonymousUser, project: Project) -> Role | 
 
 def may(user: AbstractBaseUser | AnonymousUser, project: Project, at_least: Role) -> bool:
     """Tell whether the person's role in the project reaches ``at_least``."""
-    role = role_in(user, project)
+    return reaches(role_in(user, project), at_least)
+
+
+def reaches(role: Role | None, at_least: Role) -> bool:
+    """Tell whether a role is ``at_least`` that much; nobody's role reaches nothing."""
     return role is not None and _RANK[role] >= _RANK[at_least]
 
 

@@ -14,7 +14,7 @@ from django.shortcuts import get_object_or_404
 
 from hits.domain.states import Role
 from hits.models import Batch, Project
-from hits.selectors.roles import may, role_in
+from hits.selectors.roles import reaches, role_in
 
 View = Callable[..., HttpResponseBase]
 
@@ -24,7 +24,7 @@ def check_access(request: HttpRequest, project: Project, role: Role) -> None:
     mine = role_in(request.user, project)
     if mine is None or mine is Role.ANNOTATOR:
         raise Http404("There is no such page.")
-    if not may(request.user, project, role):
+    if not reaches(mine, role):
         raise PermissionDenied(f"This needs the role {role.value} in {project.name}; yours is {mine.value}.")
 
 

@@ -425,7 +425,7 @@ def test_as_many_queries_for_200_as_for_20(
     bulk_applicants(found, 15, graders=[admin], start=185)
     _decide(found, [a.first.submission for a in _ready(found)][:100], admin)
     assert dict(counted()) == before
-    assert max(before.values()) < 45
+    assert max(before.values()) < 40
 
 
 # --- the command
