@@ -1,6 +1,7 @@
 """What people type on curation pages."""
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 from django import forms
 
@@ -9,8 +10,7 @@ from curation.services.comparison import DIVERSITIES, PER_PAGE
 from curation.services.dedup import LINKAGES
 from hits.forms import PageForm
 from hits.models import Project
-from validation.domain.controls import MOST_PERCENT, Rates
-from validation.views.judging_forms import JudgingForm
+from validation.views.judging_forms import ControlsForm
 
 PERCENT = 100
 
@@ -76,15 +76,15 @@ class RoundForm(PageForm):
         return RoundOptions(**self.cleaned_data)
 
 
-def _percent(label: str, help_text: str) -> forms.IntegerField:
-    return forms.IntegerField(
-        min_value=0, max_value=MOST_PERCENT, required=False, initial=0, label=label, help_text=help_text
-    )
+class ComparisonForm(ControlsForm):
+    """What the rating of comparison sets is called and pays, how many of the best are rated, and what judges see."""
 
-
-class ComparisonForm(JudgingForm):
-    """What the rating of comparison sets is called and pays, and what its judges see."""
-
+    control_help: ClassVar[Mapping[str, str]] = {
+        "gold": "Sets whose answer the project agreed on.",
+        "attention": "A set with candidates of quite another photo.",
+        "repeat": "The same set a second time.",
+    }
+    units = forms.IntegerField(min_value=1, label="How many")
     show_clue = forms.BooleanField(
         required=False, label="Show the clue", help_text="What the author saw there, in words."
     )
@@ -99,20 +99,17 @@ class ComparisonForm(JudgingForm):
         label="Statements per page",
         help_text="Five leave more of a phone to the photo.",
     )
-    gold = _percent("Gold units, %", "Sets whose answer the project agreed on.")
-    attention = _percent("Attention checks, %", "A set with candidates of quite another photo.")
-    repeat = _percent("Repeated units, %", "The same set a second time.")
 
-    @property
-    def rates(self) -> Rates:
-        """How many controls are mixed in; the form has to be valid."""
-        return Rates(*(self.cleaned_data[name] or 0 for name in ("gold", "attention", "repeat")))
+    def __init__(self, kind_name: str, available: int, *args: Any, **kwargs: Any) -> None:
+        super().__init__(kind_name, *args, initial={"units": available}, **kwargs)
+        self.available = available
 
-    @property
-    def shows_controls(self) -> bool:
-        """Whether the controls stand open: something is set or to be mended there."""
-        names = ("gold", "attention", "repeat")
-        return any(self[name].errors or str(self[name].value() or "0") != "0" for name in names)
+    def clean_units(self) -> int:
+        """Check the number against what there is."""
+        units: int = self.cleaned_data["units"]
+        if units > self.available:
+            raise forms.ValidationError(f"There are {self.available}; use that or fewer.")
+        return units
 
     @property
     def controls(self) -> int:

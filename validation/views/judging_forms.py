@@ -2,8 +2,8 @@
 
 import secrets
 import uuid
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
 
 from django import forms
 
@@ -105,37 +105,47 @@ class TermsForm(PageForm):
         ) | {"estimate": found, "terms": terms, "units": units, "launch_key": uuid.uuid4().hex}
 
 
-class JudgingForm(TermsForm):
-    """A round over the first so many of what there is."""
-
-    units = forms.IntegerField(min_value=1, label="How many")
-
-    def __init__(self, kind_name: str, available: int, *args: Any, **kwargs: Any) -> None:
-        initial = {"units": available} | kwargs.pop("initial", {})
-        super().__init__(kind_name, *args, initial=initial, **kwargs)
-        self.available = available
-
-    def clean_units(self) -> int:
-        """Check the number against what there is."""
-        units: int = self.cleaned_data["units"]
-        if units > self.available:
-            raise forms.ValidationError(f"There are {self.available}; use that or fewer.")
-        return units
-
-    def estimate(self, project: Project) -> dict[str, Any]:
-        """Return what the confirming step shows; the form has to be valid."""
-        return self.costs(project, self.cleaned_data["units"])
+def _percent(label: str) -> forms.IntegerField:
+    return forms.IntegerField(min_value=0, max_value=MOST_PERCENT, required=False, initial=0, label=label)
 
 
-def _percent(label: str, help_text: str) -> forms.IntegerField:
-    return forms.IntegerField(
-        min_value=0, max_value=MOST_PERCENT, required=False, label=label, help_text=help_text
-    )
+class ControlsForm(TermsForm):
+    """A round with controls mixed in; ``control_help`` says what each sort is, by its field."""
+
+    control_help: ClassVar[Mapping[str, str]]
+    gold = _percent("Gold units, %")
+    attention = _percent("Attention checks, %")
+    repeat = _percent("Repeated units, %")
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        for name, words in self.control_help.items():
+            self.fields[name].help_text = words
+        # Errors are listed in the order of the page, where what is judged comes first.
+        self.order_fields([name for name in self.fields if name not in self.control_help])
+
+    @property
+    def shows_controls(self) -> bool:
+        """Whether the controls stand open: something is set or to be mended there."""
+        return self._used(*self.control_help)
+
+    def _used(self, *names: str) -> bool:
+        return any(self[name].errors or str(self[name].value() or "0") != "0" for name in names)
+
+    @property
+    def rates(self) -> Rates:
+        """How many controls are mixed in; the form has to be valid."""
+        return Rates(*(self.cleaned_data[name] or 0 for name in ("gold", "attention", "repeat")))
 
 
-class ReviewForm(TermsForm):
+class ReviewForm(ControlsForm):
     """A review round: which pairs, whose judgment, controls, and what happens to undecided pairs."""
 
+    control_help: ClassVar[Mapping[str, str]] = {
+        "gold": "Pairs whose answer the project agreed on.",
+        "attention": "A pair shown with another photo.",
+        "repeat": "The same pair a second time.",
+    }
     how = forms.ChoiceField(choices=[(how.value, how.value) for how in How], label="Which pairs")
     n = forms.IntegerField(min_value=1, required=False, label="How many")
     seed = forms.IntegerField(
@@ -157,9 +167,6 @@ class ReviewForm(TermsForm):
         choices=[(way.value, words) for way, words in _ALLOTMENTS.items()],
     )
     again = forms.BooleanField(required=False, label="Also pairs that were sent to judges before")
-    gold = _percent("Gold units, %", "Pairs whose answer the project agreed on.")
-    attention = _percent("Attention checks, %", "A pair shown with another photo.")
-    repeat = _percent("Repeated units, %", "The same pair a second time.")
     most_judges = forms.IntegerField(
         min_value=2,
         max_value=MAX_OPINIONS,
@@ -182,9 +189,6 @@ class ReviewForm(TermsForm):
             "seed": secrets.randbelow(SEEDS),
             "strata": Stratum.WORKER.value,
             "allotment": Allotment.PROPORTIONAL.value,
-            "gold": 0,
-            "attention": 0,
-            "repeat": 0,
         } | kwargs.pop("initial", {})
         super().__init__(REVIEW, *args, initial=initial, **kwargs)
         self.authors, self.golds = authors, golds
@@ -222,22 +226,9 @@ class ReviewForm(TermsForm):
         )
 
     @property
-    def shows_controls(self) -> bool:
-        """Whether the controls stand open: something is set or to be mended there."""
-        return self._used("gold", "attention", "repeat")
-
-    @property
     def shows_more(self) -> bool:
         """Whether asking one more stands open."""
         return self._used("most_judges", "ask_budget")
-
-    def _used(self, *names: str) -> bool:
-        return any(self[name].errors or str(self[name].value() or "0") != "0" for name in names)
-
-    @property
-    def rates(self) -> Rates:
-        """How many controls are mixed in; the form has to be valid."""
-        return Rates(*(self.cleaned_data[name] or 0 for name in ("gold", "attention", "repeat")))
 
     def needs_more_gold(self, pairs: int) -> bool:
         """Tell whether a round of so many pairs would show a gold unit too often, and say so at the field."""
