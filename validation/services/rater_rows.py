@@ -25,6 +25,7 @@ from validation.domain.rater_rows import COLUMNS, RaterRow, rater_rows
 from validation.domain.ratings import RatingError
 from validation.selectors import report as selectors
 from validation.selectors.ratings import judged
+from validation.services.report import check_kind
 
 CSV, PARQUET, MANIFEST = "rows.csv", "rows.parquet", "manifest.json"
 NAMES = (CSV, PARQUET)
@@ -58,8 +59,7 @@ def request_rows(*, project: Project, kind: str, by: AbstractBaseUser | None) ->
         Refused: no such kind, or nothing was judged.
         Conflict: they are being made.
     """
-    if kind not in selectors.KINDS:
-        raise Refused(f"kind {kind}: is not judged; use one of {', '.join(selectors.KINDS)}")
+    check_kind(kind)
     if not selectors.counted(project, kind):
         raise Refused("files: nothing has been judged yet")
     return jobs.enqueue(

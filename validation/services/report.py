@@ -42,7 +42,7 @@ def request_report(*, project: Project, kind: str, by: AbstractBaseUser | None) 
         Refused: no such kind, or nothing was judged.
         Conflict: one is being computed.
     """
-    _check_kind(kind)
+    check_kind(kind)
     if not selectors.counted(project, kind):
         raise Refused("report: nothing has been judged yet; launch a round, or import judgments")
     return jobs.enqueue(
@@ -93,7 +93,7 @@ def compute(
     Raises:
         Refused: no such kind, nothing was judged, or an answer that is not on its scale.
     """
-    _check_kind(kind)
+    check_kind(kind)
     started = time.monotonic()
     say = _saying(progress)
     counted, standing = selectors.counted(project, kind), selectors.standing_now(project, kind)
@@ -138,7 +138,12 @@ def compute(
     return _kept(made, _by_worker(rows, people, quality))
 
 
-def _check_kind(kind: str) -> None:
+def check_kind(kind: str) -> None:
+    """Refuse what is no kind of judging.
+
+    Raises:
+        Refused: naming those that there are.
+    """
     if kind not in selectors.KINDS:
         raise Refused(f"kind {kind}: is not judged; use one of {', '.join(selectors.KINDS)}")
 
