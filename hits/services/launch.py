@@ -152,9 +152,9 @@ def launch_batch(
     with transaction.atomic():
         # PostgreSQL: one launch at a time in a project. (SQLite: always so.)
         Project.objects.select_for_update().get(pk=project.pk)
-        known = launched_before(project=project, once=once)
+        known = launched_already(project=project, once=once)
         if known is not None:
-            return known, Job.objects.filter(exclusive_key=f"publish:{known.pk}").latest("pk")
+            return known
         budget.check_plan(project=project, more_cents=cost.most_cents)
         batch = _create_batch(project, kind, name, terms, environment, by, facts, cost)
         _write_access(batch, terms.access)
@@ -181,6 +181,14 @@ def launch_batch(
 def launched_before(*, project: Project, once: str) -> Batch | None:
     """Return the batch that this very wish launched already."""
     return Batch.objects.filter(project=project, provenance__launch_key=once).first() if once else None
+
+
+def launched_already(*, project: Project, once: str) -> tuple[Batch, Job] | None:
+    """Return what this very wish launched already, with the job that publishes it, whatever has changed since."""
+    batch = launched_before(project=project, once=once)
+    if batch is None:
+        return None
+    return batch, Job.objects.filter(exclusive_key=f"publish:{batch.pk}").latest("pk")
 
 
 def _check_access(access: Access, project: Project, kind: HitKind) -> None:

@@ -15,7 +15,7 @@ from hits.models import Batch, Job, Observation, Project, Worker
 from hits.selectors import observations as collected
 from hits.services.access import access_for
 from hits.services.errors import Refused
-from hits.services.launch import MAX_OPINIONS, PlannedUnit, Terms, launch_batch, launched_before
+from hits.services.launch import MAX_OPINIONS, PlannedUnit, Terms, launch_batch, launched_already
 from validation.domain.controls import Rates
 from validation.domain.sampling import Selection
 from validation.models import JudgingRound
@@ -104,7 +104,7 @@ def launch_review(
             plan or the launch refuse.
     """
     plan = plan or RoundPlan()
-    known = _launched_before(project, once)
+    known = launched_already(project=project, once=once)
     if known is not None:
         return known
     ids = [item if isinstance(item, str) else item.instance_id for item in observations]
@@ -143,7 +143,7 @@ def launch_comparison(
         Refused: nothing to judge, or a set whose own pair is not accepted, confirmed and of this project.
     """
     plan = plan or RoundPlan()
-    known = _launched_before(project, once)
+    known = launched_already(project=project, once=once)
     if known is not None:
         return known
     rows = _accepted(project, [item.gold for item in sets])
@@ -163,14 +163,6 @@ def launch_comparison(
         provenance=provenance,
         once=once,
     )
-
-
-def _launched_before(project: Project, once: str) -> tuple[Batch, Job] | None:
-    """Return what this very wish launched already, whatever has happened to its pairs and its gold since."""
-    batch = launched_before(project=project, once=once)
-    if batch is None:
-        return None
-    return batch, Job.objects.filter(exclusive_key=f"publish:{batch.pk}").latest("pk")
 
 
 def _launch(

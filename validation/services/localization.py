@@ -13,7 +13,7 @@ from hits.domain.states import UnitScope
 from hits.models import Batch, Job, Project, Worker
 from hits.services.access import access_for
 from hits.services.errors import Refused
-from hits.services.launch import PlannedUnit, Terms, launch_batch, launched_before
+from hits.services.launch import PlannedUnit, Terms, launch_batch, launched_already
 from validation.domain.sampling import Candidate, How, Selection, SelectionError, choose
 from validation.models import JudgingRound
 from validation.selectors.localization import LOCALIZATION, MatchableImage, Pair, matchable_images
@@ -40,9 +40,9 @@ def launch_localization(
     Raises:
         Refused: no image has three accepted pairs, fewer than ``n`` have, or the terms are not possible.
     """
-    known = launched_before(project=project, once=once)
+    known = launched_already(project=project, once=once)
     if known is not None:
-        return known, Job.objects.filter(exclusive_key=f"publish:{known.pk}").latest("pk")
+        return known
     terms = terms or Terms(access=access_for(pool=usual_pool(project)))
     available = matchable_images(project, again=again)
     selection = _selection(n, seed, len(available), again)
