@@ -10,6 +10,7 @@ from hits.services.images import import_image
 from tests.support import bench, children, market
 from tests.support.browser import CHROMIUM, FLAGS
 from tests.support.loop import published
+from tests.support.ready_server import ReadyServer
 
 
 @pytest.fixture(scope="session")
@@ -29,10 +30,18 @@ def chromium() -> Iterator[Any]:
     playwright.stop()
 
 
+@pytest.fixture(scope="session")
+def loaded_site(django_db_setup: None) -> Iterator[ReadyServer]:
+    """Return a web server that is loaded and can be started in no time."""
+    server = children.ready_server()
+    yield server
+    server.close()
+
+
 @pytest.fixture
-def site(transactional_db: None, settings: Any) -> Iterator[str]:
+def site(transactional_db: None, settings: Any, loaded_site: ReadyServer) -> Iterator[str]:
     """Run the web server on this test's database; yields the public address."""
-    with children.server(children.free_port()) as base:
+    with loaded_site.running(settings.MEDIA_ROOT) as base:
         settings.PUBLIC_URL = base
         settings.HIT_ORIGIN = base.replace("localhost", "127.0.0.1")
         yield base

@@ -17,6 +17,7 @@ from django.db import connection, connections
 from annotation_site.management.commands.serve import worker_command
 from hits.mturk import boto
 from tests.support import isolation
+from tests.support.ready_server import ReadyServer
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -101,6 +102,17 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
+def ready_server() -> ReadyServer:
+    """Return a server that has loaded the site; end it with ``close``."""
+    port = free_port()
+    media = Path(settings.VAR_DIR) / f"media-of-{port}"
+    return ReadyServer(port, media, child_environment(**_own(port), MEDIA_ROOT=str(media)), ROOT)
+
+
+def _own(port: int) -> dict[str, str]:
+    return {"PORT": str(port), "PUBLIC_URL": f"http://localhost:{port}", "HIT_ORIGIN": f"http://127.0.0.1:{port}"}
+
+
 @contextmanager
 def server(port: int, **more: str) -> Iterator[str]:
     """Run the real web server on ``port``; yields its address on the public origin."""
@@ -112,8 +124,7 @@ def server(port: int, **more: str) -> Iterator[str]:
 def server_process(port: int, workers: int = 1, **more: str) -> Iterator["subprocess.Popen[bytes]"]:
     """Run the real web server on ``port``; yields its first process, which leads a group of its own."""
     base = f"http://localhost:{port}"
-    own = {"PORT": str(port), "PUBLIC_URL": base, "HIT_ORIGIN": f"http://127.0.0.1:{port}"}
-    environment = child_environment(**(own | more))
+    environment = child_environment(**(_own(port) | more))
     command = [
         sys.executable, "-m", "gunicorn", "annotation_site.wsgi:application", "--bind", f"127.0.0.1:{port}",
         "--workers", str(workers), "--worker-class", "gthread", "--threads", "8", "--log-level", "critical",

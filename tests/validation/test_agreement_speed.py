@@ -7,6 +7,7 @@ from pathlib import Path
 
 SCRIPT = """
 import json, time
+from itertools import product
 from pathlib import Path
 import numpy as np
 from validation.domain.agreement import (
@@ -16,14 +17,17 @@ from validation.domain.tables import scale_of, tables
 
 rng = np.random.default_rng(0)
 scales = {name: scale_of("observation_review", name) for name in ("reasonable", "boxes", "interesting")}
-given = {name: rng.integers(len(scale), size=363_000) for name, scale in scales.items()}
+answers = [dict(zip(scales, words)) for words in product(*scales.values())]
+given = rng.integers(len(answers), size=363_000)
+items = [f"{item:032x}" for item in range(121_000)]
+raters = [f"w{rater}" for rater in range(60)]
 
 def judgments():
     for at in range(363_000):
         item = at // 3
         yield Judged(
-            kind="observation_review", item=f"{item:032x}", rater=f"w{(item + 7 * (at % 3)) % 60}",
-            answer={name: scale[given[name][at]] for name, scale in scales.items()})
+            kind="observation_review", item=items[item], rater=raters[(item + 7 * (at % 3)) % 60],
+            answer=answers[given[at]])
 
 start = time.process_time()
 found = tables(judgments(), "observation_review")

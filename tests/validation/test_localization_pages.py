@@ -162,9 +162,9 @@ class TestResults:
         batch, _ = launch_localization(project=work.project, n=2, seed=1, by=None)
         work.publish(batch)
         first, second = Hit.objects.filter(unit__batch=batch).order_by("pk")
-        _match(work, first, "J1", swap=False)
-        _match(work, first, "J2", swap=False)
-        _match(work, second, "J1", swap=True)
+        _match(work, first, "JUDGE1", swap=False)
+        _match(work, first, "JUDGE2", swap=False)
+        _match(work, second, "JUDGE1", swap=True)
         client.force_login(researcher)
         page = squeezed(client.get(url))
         assert "75.0% <small>mean of 2 photos</small>" in page
@@ -182,7 +182,7 @@ class TestResults:
             said = f'<td>{texts[match["inference"]]}</td><td class="given"><b>Region {place}</b></td>'
             assert said in desk, "the review desk shows the answer in words"
         assert desk.count("Region ") >= 8, "and the regions on the photo"
-        assert "J1" not in page, "the marketplace's worker id is not shown"
+        assert "JUDGE1" not in page, "the marketplace's worker id is not shown"
 
     def test_the_page_has_no_inline_style_or_script(
         self, client: Client, url: str, work: Work, images: list[Image], researcher: User
@@ -190,7 +190,7 @@ class TestResults:
         client.force_login(researcher)
         batch, _ = launch_localization(project=work.project, n=1, seed=1, by=None)
         work.publish(batch)
-        _match(work, Hit.objects.get(unit__batch=batch), "J1", swap=True)
+        _match(work, Hit.objects.get(unit__batch=batch), "JUDGE1", swap=True)
         page = client.get(url).content.decode()
         assert " style=" not in page
         assert not re.search(r"<script(?![^>]*\ssrc=)(?![^>]*application/json)", page)
@@ -209,10 +209,10 @@ class TestResults:
                 for worker in workers:
                     _match(work, hit, worker, swap=True)
 
-        more(1, "J1")
+        more(1, "JUDGE1")
         client.get(url)
         before = _queries(client, url)
-        more(2, "J1", "J2")
+        more(2, "JUDGE1", "JUDGE2")
         assert _queries(client, url) == before
 
 

@@ -37,14 +37,14 @@ def image(make_image: Callable[..., Image]) -> Image:
 
 
 def reviewed(work: Work, image: Image, *answers: list[dict[str, str]]) -> list[Hit]:
-    """Launch a review of as many pairs as there are lists, and let judges J0, J1 … answer each pair in turn."""
+    """Launch a review of as many pairs as there are lists, and let judges JUDGE0, JUDGE1 … answer each pair in turn."""
     pairs = work.observed(image, count=max(3, len(answers)))[: len(answers)]
     batch, _ = launch_review(project=work.project, observations=pairs, by=None)
     work.publish(batch)
     hits = list(Hit.objects.filter(unit__batch=batch).order_by("pk"))
     for hit, given in zip(hits, answers, strict=True):
         for number, answer in enumerate(given):
-            work.answered(hit, f"J{number}", answer)
+            work.answered(hit, f"JUDGE{number}", answer)
     return hits
 
 
@@ -76,7 +76,7 @@ def test_workers_are_ranked_with_what_they_did(work: Work, image: Image) -> None
     report = compute(project=work.project, kind=REVIEW)
     rows = list(report.workers.select_related("worker"))
     assert [row.rank for row in rows] == [1, 2, 3]
-    assert rows[-1].worker.worker_id == "J2"
+    assert rows[-1].worker.worker_id == "JUDGE2"
     assert rows[-1].figures["agreement"] == [0, 18]
     assert rows[0].figures["agreement"] == [9, 18]
     assert rows[0].figures["judgments"] == 3
@@ -91,7 +91,7 @@ def test_the_same_judgments_give_no_new_report(work: Work, image: Image) -> None
     assert again.pk == first.pk
     assert again.figures["unchanged"]
     assert JudgingReport.objects.count() == 1
-    work.answered(hits[0], "J9", review())
+    work.answered(hits[0], "JUDGE9", review())
     assert selectors.since(first) == 1
     third = compute(project=work.project, kind=REVIEW)
     assert third.pk != first.pk
@@ -111,7 +111,7 @@ def test_the_same_judgments_give_the_same_figures(work: Work, image: Image) -> N
 def test_a_rejection_and_another_target_make_new_figures(work: Work, image: Image) -> None:
     reviewed(work, image, [review(), review("un")])
     first = compute(project=work.project, kind=REVIEW)
-    Assignment.objects.filter(worker__worker_id="J1").update(status=AssignmentStatus.REJECTED)
+    Assignment.objects.filter(worker__worker_id="JUDGE1").update(status=AssignmentStatus.REJECTED)
     assert selectors.since(first) == -1
     second = compute(project=work.project, kind=REVIEW)
     assert (second.judgments, second.pk != first.pk) == (1, True)
@@ -181,7 +181,7 @@ def test_the_hourly_look_queues_what_is_behind(work: Work, image: Image) -> None
     assert refresh_reports() == 0  # one is under way
     tasks.compute_report(Job.objects.get(task=selectors.COMPUTE).pk)
     assert refresh_reports() == 0
-    work.answered(hits[0], "J7", review())
+    work.answered(hits[0], "JUDGE7", review())
     assert refresh_reports() == 1
 
 
@@ -193,8 +193,8 @@ def test_one_rejected_and_another_come_in_is_seen(
     client.force_login(researcher)
     address = reverse("judging-report", args=[work.project.slug])
     assert "are behind" not in client.get(address).content.decode()
-    hits[0].assignments.filter(worker__worker_id="J1").update(status=AssignmentStatus.REJECTED)
-    work.answered(hits[1], "J7", review())
+    hits[0].assignments.filter(worker__worker_id="JUDGE1").update(status=AssignmentStatus.REJECTED)
+    work.answered(hits[1], "JUDGE7", review())
     assert selectors.since(report) == 0
     assert selectors.is_behind(report)
     page = client.get(address).content.decode()
@@ -216,7 +216,7 @@ def test_a_second_answer_of_one_person_is_not_looked_at_for_ever(work: Work, ima
         terms=Terms(),
     )
     work.publish(batch)
-    work.answered(Hit.objects.get(unit__batch=batch), "J0", review("un"))
+    work.answered(Hit.objects.get(unit__batch=batch), "JUDGE0", review("un"))
     assert refresh_reports() == 1
     tasks.compute_report(Job.objects.get(task=selectors.COMPUTE).pk)
     assert JudgingReport.objects.get().judgments == 2
@@ -287,7 +287,7 @@ def test_a_photo_that_is_taken_down_leaves_the_baseline(
     work.publish(batch)
     for hit in Hit.objects.filter(unit__batch=batch):
         truth = hit.unit.payload["truth"]
-        work.answered(hit, "J1", {"matches": [{"inference": i, "region": r} for i, r in truth.items()]})
+        work.answered(hit, "JUDGE1", {"matches": [{"inference": i, "region": r} for i, r in truth.items()]})
     first = compute(project=work.project, kind="localization_match")
     assert first.figures["baseline"]["images"] == 2
     Image.objects.filter(pk=batch.units.first().payload["image"]).update(withdrawn_at=timezone.now())

@@ -110,7 +110,7 @@ def test_the_page_in_each_state(client: Client, work: Work, image: Image, resear
     assert "could not be computed" not in page
     assert "from 2 judgments" in page
     assert "are behind" not in page
-    work.answered(hits[0], "J9", review())
+    work.answered(hits[0], "JUDGE9", review())
     assert "1 came in since" in shown(client, project)
     failing = request_report(project=project, kind=REVIEW, by=researcher)
     Job.objects.filter(pk=failing.pk).update(state=JobState.FAILED, error="no memory")
@@ -136,7 +136,7 @@ def test_what_the_page_says(client: Client, work: Work, image: Image, researcher
     assert "50.0% of the observation pairs are acceptable with 100.0% accurate box placement" in page
     assert "95% interval 9.5 to 90.5" in page  # Wilson's of 1 in 2
     assert "1 undecided" in page
-    worker = Worker.objects.get(worker_id="J0")
+    worker = Worker.objects.get(worker_id="JUDGE0")
     assert reverse("worker-detail", args=[work.project.slug, worker.pk]) in page
     assert reverse("judging-item", args=[work.project.slug, REVIEW, hits[0].unit.key]) in page
 
@@ -171,7 +171,7 @@ def test_an_item_of_a_comparison_shows_candidates(
     batch, _ = launch_comparison(project=work.project, sets=[found], by=None)
     work.publish(batch)
     hit = Hit.objects.get(unit__batch=batch)
-    for worker, values in (("J1", (3, 1)), ("J2", (2, 1))):
+    for worker, values in (("JUDGE1", (3, 1)), ("JUDGE2", (2, 1))):
         work.answered(hit, worker, ratings(hit, *values))
     compute(project=work.project, kind=LIKERT)
     client.force_login(researcher)
@@ -185,7 +185,7 @@ def test_an_item_of_a_comparison_shows_candidates(
 def test_the_api_tells_the_same(client: Client, work: Work, image: Image, researcher: User) -> None:
     hits = reviewed(work, image, [review(), review("un")])
     report = compute(project=work.project, kind=REVIEW)
-    work.answered(hits[0], "J5", review())
+    work.answered(hits[0], "JUDGE5", review())
     client.force_login(researcher)
     found = client.get(reverse("api-judging-report", args=[work.project.slug, REVIEW])).json()
     assert (found["judgments"], found["since"], found["data_sha256"]) == (2, 1, report.data_sha256)
@@ -193,7 +193,7 @@ def test_the_api_tells_the_same(client: Client, work: Work, image: Image, resear
     assert found["figures"]["dimensions"]["reasonable"]["share"]["of"] == 1
     assert [row["rank"] for row in found["workers"]] == [1, 2]
     assert {row["worker"] for row in found["workers"]} == {
-        str(w) for w in Worker.objects.filter(worker_id__in=("J0", "J1"))
+        str(w) for w in Worker.objects.filter(worker_id__in=("JUDGE0", "JUDGE1"))
     }
 
 

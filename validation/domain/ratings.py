@@ -117,14 +117,21 @@ class RatingTable:
         )
 
 
+class _Codes(dict[Hashable, int]):
+    """Numbers ids from 0 in the order in which they are first asked for."""
+
+    def __missing__(self, key: Hashable) -> int:
+        code = self[key] = len(self)
+        return code
+
+
 class Columns:
     """Ratings that are being read one by one, kept as numbers: 24 bytes each and the ids once."""
 
     def __init__(self, scale: Sequence[Hashable]) -> None:
         self.scale = tuple(scale)
         self._label_at = {label: at for at, label in enumerate(self.scale)}
-        self._item_at: dict[Hashable, int] = {}
-        self._rater_at: dict[Hashable, int] = {}
+        self._item_at, self._rater_at = _Codes(), _Codes()
         self._items, self._raters, self._labels = array("q"), array("q"), array("q")
 
     def add(self, item: Hashable, rater: Hashable, label: Hashable) -> None:
@@ -137,8 +144,8 @@ class Columns:
         if at is None:
             known = ", ".join(str(word) for word in self.scale)
             raise RatingError(f"item {item}, rater {rater}: {label!r} is not on the scale; use {known}")
-        self._items.append(self._item_at.setdefault(item, len(self._item_at)))
-        self._raters.append(self._rater_at.setdefault(rater, len(self._rater_at)))
+        self._items.append(self._item_at[item])
+        self._raters.append(self._rater_at[rater])
         self._labels.append(at)
 
     def table(self, values: Sequence[float] | None = None) -> RatingTable:
