@@ -9,7 +9,7 @@ from django.urls import reverse
 
 from hits.models import Hit, Project, Worker
 from hits.services.launch import Terms
-from tests.support.axe import check_page, check_width
+from tests.support.axe import check_page, check_sizes, check_width
 from tests.validation.factory import Work, review
 from validation.domain.controls import Rates
 from validation.models import GoldItem
@@ -19,7 +19,8 @@ from validation.services.report import compute
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 REVIEW = "observation_review"
-WIDTHS = (390, 768, 1280, 1920)
+CHECKED = ((390, "light"), (390, "dark"), (1280, "light"), (1280, "dark"))
+FITTED = (768, 1920)
 
 
 @pytest.fixture
@@ -98,19 +99,17 @@ def test_judged_work_becomes_gold_by_keys_alone(
     }
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_gold_and_evidence_have_no_barriers_and_fit(
     open_page: Callable[..., Any],
     sign_in: Callable[[Any, str], None],
     project: Project,
     researcher: User,
     judged: Work,
-    scheme: str,
 ) -> None:
     worker = with_evidence(judged)
     gold = GoldItem.objects.get()
     unit = project.batches.filter(kind=REVIEW).earliest("pk").units.latest("pk")
-    page = open_page(color_scheme=scheme)
+    page = open_page()
     sign_in(page, researcher.username)
     desk = reverse("gold", args=[project.slug])
     addresses = {
@@ -123,11 +122,10 @@ def test_gold_and_evidence_have_no_barriers_and_fit(
     }
     for state, address in addresses.items():
         page.goto(address)
-        for width in WIDTHS:
+        for width in FITTED:
             page.set_viewport_size({"width": width, "height": 900})
             check_width(page, f"{state} at {width}")
-            if width in {390, 1280}:
-                check_page(page, f"{state} at {width}")
+        check_sizes(page, state, CHECKED)
     evidence = " ".join(page.locator("section[aria-labelledby=evidence]").inner_text().split())
     for name in ("Gold", "Attention", "Repeats", "Variety"):
         assert name in evidence

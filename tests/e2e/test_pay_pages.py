@@ -11,7 +11,7 @@ from hits.models import Batch, Hit, Image, OutgoingCall, Project, TopUp
 from hits.services.launch import Terms
 from tests.support import market
 from tests.support.answers import observations
-from tests.support.axe import check_page, check_width
+from tests.support.axe import check_sizes
 from tests.support.loop import approve, collected, published
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -31,16 +31,16 @@ def batch(project: Project, make_image: Callable[..., Image]) -> Batch:
     return batch
 
 
-@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (768, "light"), (390, "dark")])
+SIZES = [(1280, "light"), (768, "light"), (390, "dark")]
+
+
 def test_axe_finds_nothing_and_no_table_is_cut_off(
     batch: Batch,
     open_page: Callable[..., Any],
     sign_in: Callable[..., None],
     admin: User,
-    width: int,
-    scheme: str,
 ) -> None:
-    page = open_page(width=width, color_scheme=scheme)
+    page = open_page()
     sign_in(page, admin.username)
     for address in (
         f"/projects/{batch.project.slug}/",
@@ -51,8 +51,7 @@ def test_axe_finds_nothing_and_no_table_is_cut_off(
         f"/batches/{batch.pk}/reconcile",
     ):
         page.goto(address)
-        check_page(page, f"{address} at {width}")
-        check_width(page, f"{address} at {width}")
+        check_sizes(page, address, SIZES)
 
 
 def test_a_researcher_tops_up(

@@ -10,7 +10,7 @@ from hits.models import Batch, Hit, Image, Project
 from hits.services.images import import_image
 from hits.services.launch import Terms, launch_batch
 from tests.support import market
-from tests.support.axe import check_page, check_width
+from tests.support.axe import check_sizes
 from tests.support.pictures import picture
 from tests.validation.asking import unit
 from tests.validation.factory import Work, review
@@ -20,7 +20,7 @@ from validation.services.decisions import decide_items
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 KIND = "observation_review"
-WIDTHS = [(1280, "light"), (768, "dark"), (390, "light")]
+SIZES = [(1280, "light"), (768, "dark"), (390, "light")]
 
 
 @pytest.fixture
@@ -52,19 +52,16 @@ def _photo(project: Project) -> Image:
     return import_image(project=project, name="photo.png", data=picture(width=640, height=480, seed=3))[0]
 
 
-@pytest.mark.parametrize(("width", "scheme"), WIDTHS)
 def test_axe_finds_nothing_and_nothing_is_cut_off(
     round_: JudgingRound,
     open_page: Callable[..., Any],
     sign_in: Callable[..., None],
     researcher: User,
-    width: int,
-    scheme: str,
 ) -> None:
     project = round_.batch.project
     decide_items(project=project, kind=KIND, rules=usual_rules(KIND), by=researcher)
     JudgingRound.objects.update(most_judges=5, ask_budget_cents=500)
-    page = open_page(width=width, color_scheme=scheme)
+    page = open_page()
     sign_in(page, researcher.username)
     base = f"/projects/{project.slug}/judging"
     for address in (
@@ -76,8 +73,7 @@ def test_axe_finds_nothing_and_nothing_is_cut_off(
         f"{base}/ask/{round_.pk}/",
     ):
         page.goto(address)
-        check_page(page, f"{address} at {width}")
-        check_width(page, f"{address} at {width}")
+        check_sizes(page, address, SIZES)
 
 
 def test_a_plan_by_keyboard_fills_in_the_launch(

@@ -19,7 +19,7 @@ from hits.services.launch import Access, Condition, PlannedUnit, Terms, launch_b
 from hits.services.publish import publish_batch
 from tests.support import market
 from tests.support.answers import observations
-from tests.support.axe import check_page, check_width
+from tests.support.axe import check_page, check_sizes
 from tests.support.bench import agreed, task_address
 from tests.support.loop import collected, published
 from validation.services.judging import CandidateToRate, SetToJudge, launch_comparison, launch_review
@@ -29,10 +29,12 @@ OpenPage = Callable[..., Any]
 MakeImage = Callable[..., Image]
 
 
+SIZES = [(1280, "light"), (1280, "dark"), (768, "light"), (390, "light")]
+
+
 def _look(page: Any, address: str, state: str) -> None:
     page.goto(address)
-    check_page(page, state)
-    check_width(page, state)
+    check_sizes(page, state, SIZES)
 
 
 @pytest.fixture
@@ -76,14 +78,8 @@ def busy(site: str, project: Project, make_image: MakeImage) -> market.Accepted:
     return market.accept(third, worker)
 
 
-SIZES = [(1280, "light"), (1280, "dark"), (768, "light"), (390, "light")]
-
-
-@pytest.mark.parametrize(("width", "scheme"), SIZES)
-def test_the_worker_site(
-    busy: market.Accepted, open_page: OpenPage, sign_in: Any, width: int, scheme: str
-) -> None:
-    page = open_page(width=width, height=844, color_scheme=scheme)
+def test_the_worker_site(busy: market.Accepted, open_page: OpenPage, sign_in: Any) -> None:
+    page = open_page()
     _look(page, "/sign-in/", "sign-in")
     sign_in(page, "wilma")
     for name in ("work", "history", "earnings", "qualifications", "messages", "messages"):
@@ -96,21 +92,18 @@ def test_the_worker_site(
     _look(page, task, "a task's own bar")
     page.goto(task)
     page.get_by_role("button", name="Return").first.click()
-    check_page(page, "asked whether to return")
+    check_sizes(page, "asked whether to return", SIZES)
     page.get_by_role("dialog").get_by_role("button", name="Return").click()
     page.wait_for_url("**/work/**")
     _look(page, task, "a task that was returned")
 
 
-@pytest.mark.parametrize(("width", "scheme"), SIZES)
-def test_the_platform_admins_pages(
-    busy: market.Accepted, open_page: OpenPage, sign_in: Any, width: int, scheme: str
-) -> None:
+def test_the_platform_admins_pages(busy: market.Accepted, open_page: OpenPage, sign_in: Any) -> None:
     get_user_model().objects.create_superuser("root", password="a long pass phrase")
     owner = market.fund(123_456_789_00)
     slip = payouts.Transfer(busy.worker, 60, payouts.today(), "Bank transfer", "SEPA-2026-000001-of-the-bank")
     payouts.record(transfer=slip, once="1", by=None)
-    page = open_page(width=width, height=844, color_scheme=scheme)
+    page = open_page()
     sign_in(page, "root")
     for name, *of in (
         ("payouts",),
@@ -119,7 +112,7 @@ def test_the_platform_admins_pages(
         ("accounts",),
         ("requester-statement", owner.pk),
     ):
-        _look(page, reverse(f"marketplace:{name}", args=of), f"{name} at {width}")
+        _look(page, reverse(f"marketplace:{name}", args=of), name)
 
 
 def test_what_stands_in_the_frame_when_nothing_can_be_done(

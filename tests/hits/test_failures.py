@@ -76,6 +76,7 @@ def funds(db: None) -> None:
 PUBLISHING = ["publish.before_intent", "publish.after_intent", "publish.after_call", "publish.after_result"]
 
 
+@pytest.mark.long
 def test_a_thousand_hits_through_every_fault_and_forty_kills(
     project: Project, make_image: MakeImage, plan: Plan
 ) -> None:
@@ -101,6 +102,7 @@ SETTLING = ["settle.before_intent", "settle.after_intent", "settle.after_call", 
 PAYING = ("ApproveAssignment", "SendBonus")
 
 
+@pytest.mark.long
 def test_three_hundred_approvals_and_bonuses_through_faults_and_kills(
     project: Project, make_image: MakeImage, plan: Plan
 ) -> None:

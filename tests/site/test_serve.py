@@ -287,6 +287,7 @@ def empty_queue() -> Iterator[Path]:
         message.unlink()
 
 
+@pytest.mark.long
 @pytest.mark.django_db(transaction=True)
 def test_a_served_site_outlives_its_worker_and_its_beat_and_stops_as_a_whole(
     tmp_path: Path, empty_queue: Path

@@ -1,13 +1,22 @@
 """What axe-core finds on a page, and what is wider than its place, as one readable failure."""
 
+from collections.abc import Iterable
+from functools import cache
 from typing import Any
 
 from axe_playwright_python.sync_playwright import Axe
 
+ONLY_VIOLATIONS = {"resultTypes": ["violations"]}  # what is in order is not told element by element
+
+
+@cache
+def _axe() -> Axe:
+    return Axe()  # reads half a megabyte
+
 
 def check_page(page: Any, state: str) -> None:
     """Fail with every rule that the page breaks and the elements that break it; ``state`` says where we are."""
-    found = Axe().run(page).response["violations"]
+    found = _axe().run(page, options=ONLY_VIOLATIONS).response["violations"]
     lines = [f"{v['id']}: {v['help']} — {[n['html'][:160] for n in v['nodes'][:3]]}" for v in found]
     assert not lines, f"{state}: " + "\n".join(lines)
 
@@ -23,3 +32,18 @@ def check_width(page: Any, state: str) -> None:
     assert wide <= 0, f"{state} is {wide} px too wide"
     tables = page.evaluate(TOO_WIDE)
     assert not tables, f"{state} has tables that scroll sideways: {tables}"
+
+
+# A colour that is on its way to another has no contrast to speak of.
+SETTLED = """() => Promise.allSettled(document.getAnimations()
+    .filter((one) => one instanceof CSSTransition).map((one) => one.finished))"""
+
+
+def check_sizes(page: Any, state: str, sizes: Iterable[tuple[int, str]]) -> None:
+    """Check page and widths in each window of ``(width, colour scheme)``, without loading the page again."""
+    for width, scheme in sizes:
+        page.set_viewport_size({"width": width, "height": 844})
+        page.emulate_media(color_scheme=scheme)
+        page.evaluate(SETTLED)
+        check_page(page, f"{state} at {width}, {scheme}")
+        check_width(page, f"{state} at {width}, {scheme}")

@@ -110,7 +110,11 @@ def ready_server() -> ReadyServer:
 
 
 def _own(port: int) -> dict[str, str]:
-    return {"PORT": str(port), "PUBLIC_URL": f"http://localhost:{port}", "HIT_ORIGIN": f"http://127.0.0.1:{port}"}
+    return {
+        "PORT": str(port),
+        "PUBLIC_URL": f"http://localhost:{port}",
+        "HIT_ORIGIN": f"http://127.0.0.1:{port}",
+    }
 
 
 @contextmanager

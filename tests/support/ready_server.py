@@ -1,7 +1,8 @@
 """The real web server, loaded once and forked for each test: a new interpreter would load the site for seconds.
 
-Run as a program it loads the site, listens on ``PORT`` and does what its standard input says, a word a line: ``start``
-forks a gunicorn and ``stop`` ends it; each is answered by a line when it is done. When its input ends, so does it.
+Run as a program it loads the site, listens on ``PORT`` and does what its standard input says, a word a line:
+``start`` forks a gunicorn and ``stop`` ends it; each is answered by a line when it is done. When its input ends, so
+does it.
 """
 
 import os
@@ -68,7 +69,9 @@ class ReadyServer:
 class _Site(BaseApplication):  # type: ignore[misc]
     """The loaded site under gunicorn, on a socket that is open already."""
 
-    def __init__(self, application: Callable[..., Any], descriptor: int, when_ready: Callable[..., None]) -> None:
+    def __init__(
+        self, application: Callable[..., Any], descriptor: int, when_ready: Callable[..., None]
+    ) -> None:
         self._application = application
         self._options = {
             "bind": f"fd://{descriptor}",
@@ -111,8 +114,8 @@ def _start(application: Callable[..., Any], listener: socket.socket) -> int:
 
 
 def _stop(child: int) -> None:
-    """Ask for a quick end."""
-    os.kill(child, signal.SIGINT)
+    """End a server and its workers at once: a gunicorn that is asked to stop can wait for half a minute."""
+    os.killpg(child, signal.SIGKILL)
     os.waitpid(child, 0)
 
 
@@ -129,7 +132,8 @@ def main() -> None:
             elif child:
                 _stop(child)
                 child = 0
-            print("done", flush=True)
+            sys.stdout.write("done\n")
+            sys.stdout.flush()
     if child:
         _stop(child)
 

@@ -37,7 +37,7 @@ def image(make_image: Callable[..., Image]) -> Image:
 
 
 def reviewed(work: Work, image: Image, *answers: list[dict[str, str]]) -> list[Hit]:
-    """Launch a review of as many pairs as there are lists, and let judges JUDGE0, JUDGE1 … answer each pair in turn."""
+    """Launch a review of as many pairs as there are lists, and let JUDGE0, JUDGE1 … answer each pair in turn."""
     pairs = work.observed(image, count=max(3, len(answers)))[: len(answers)]
     batch, _ = launch_review(project=work.project, observations=pairs, by=None)
     work.publish(batch)
