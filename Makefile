@@ -11,6 +11,8 @@ SHELL := /bin/bash
 .PHONY: help setup demo test test-python test-js test-long lint bench lock messages screenshots conformance clean node
 
 PY := .venv/bin/python
+# Tests wait for servers and browsers much of their time: one process more than there are processors, four at most.
+AT_ONCE = $$(n=$$(nproc); echo $$((n < 4 ? n + 1 : 4)))
 
 help:
 	echo 'make demo        the whole platform on this machine, with sample photographs (PORT=8000, DEMO_IMAGES=folder)'
@@ -40,7 +42,7 @@ test: node test-python test-js
 test-python:
 	scripts/setup.sh dev
 	scripts/chromium.sh
-	$(PY) -m pytest -m 'not long' -n auto --maxprocesses 4 $(PYTEST_ARGS)
+	$(PY) -m pytest -m 'not long' -n $(AT_ONCE) $(PYTEST_ARGS)
 
 # By name, one by one: a folder as argument means different things to different versions of node. Node 18, which
 # Debian 12 has, keeps CustomEvent and crypto behind flags; every browser and every later node has them.
