@@ -210,6 +210,9 @@ def hit_boxes() -> list[dict[str, int]]:
 
 def test_single_keys_can_be_turned_off(review: Callable[..., Hit], open_page: Callable[..., Any]) -> None:
     page = opened(open_page, review())
+    page.locator("#how .how-b").focus()
+    page.keyboard.press("ArrowDown")
+    assert page.locator("#how .how-b:focus").count() == 1, "arrows scroll the instructions"
     page.get_by_role("button", name="Turn keys off").click()
     page.keyboard.press("2")
     assert page.locator("#count").inner_text() == "0 of 3 answered"

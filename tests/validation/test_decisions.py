@@ -294,6 +294,29 @@ def test_many_judgments_are_decided_by_a_worker_process(
     assert DecisionRun.objects.get().decided_by == researcher
 
 
+def test_what_a_worker_process_counted_is_what_is_decided_next(
+    client: Client,
+    work: Work,
+    researcher: User,
+    pairs: list[Observation],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(services, "LARGE", 6)
+    client.force_login(researcher)
+    url = reverse("decisions", args=[work.project.slug])
+    three_of_three = {"reasonable-method": "k_of_n", "reasonable-k": "3", "reasonable-of": "3"}
+    client.post(url, posted(step="preview", **three_of_three))
+    waiting = client.get(url)
+    assert "js/ui/job.js" in waiting.content.decode(), "the page follows the job"
+    tasks.decide_items(Job.objects.get(task="validation.decide_items").pk)
+    form = waiting.context["forms"][0]
+    assert (form["method"].value(), form["k"].value(), form["of"].value()) == ("k_of_n", 3, 3)
+    client.post(url, posted(step="decide", **{"reasonable-method": "majority"}))
+    tasks.decide_items(Job.objects.filter(args__preview=False).get().pk)
+    form = client.get(url).context["forms"][0]
+    assert form["method"].value() == "majority", "a later run counts more than an earlier preview"
+
+
 def test_the_command_decides_and_says_what_came_out(
     work: Work, pairs: list[Observation], capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:

@@ -11,7 +11,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from hits.models import Assignment, AuditEvent, Hit, Project, Worker
+from hits.models import Assignment, AuditEvent, Hit, Image, Project, Worker
 from hits.services.launch import Terms
 from tests.support.pages import squeezed
 from tests.validation.factory import Work, ratings, review
@@ -19,6 +19,7 @@ from validation.domain.controls import Rates
 from validation.models import GoldItem
 from validation.selectors import controls as selectors
 from validation.selectors.controls import GoldLine
+from validation.selectors.judging import golds
 from validation.services import report
 from validation.services.controls import add_gold
 from validation.services.judging import (
@@ -138,6 +139,15 @@ def test_gold_is_changed_retired_and_used_again(client: Client, judged: Work) ->
         assert row.is_active is active
     actions = list(AuditEvent.objects.filter(action__startswith="gold.").values_list("action", flat=True))
     assert sorted(actions) == ["gold.add", "gold.change", "gold.restore", "gold.retire"]
+
+
+def test_gold_whose_photo_was_taken_down_says_so_and_is_not_counted(client: Client, judged: Work) -> None:
+    row = add_gold(unit=units(judged)[0], expected={"reasonable": ["un"]}, by=None)
+    assert golds(judged.project) == 1
+    Image.objects.filter(pk=row.payload["image"]).update(withdrawn_at="2026-01-01T00:00Z")
+    assert golds(judged.project) == 0
+    page = client.get(reverse("gold-edit", args=[judged.project.slug, row.pk])).content.decode()
+    assert "The photo was taken down" in page
 
 
 def test_another_projects_gold_is_absent(

@@ -227,5 +227,17 @@ def test_a_link_may_fill_the_form_in(client: Client, work: Work, url: str) -> No
         assert f'value="{value}"' in page
 
 
+@pytest.mark.parametrize("pool", ["bogus", "excluded", "applied"])
+def test_a_link_decides_nothing_about_who_may_judge(client: Client, work: Work, url: str, pool: str) -> None:
+    market.fund()
+    work.observed(work.image())
+    qualification(work.project, [work.image(n) for n in range(3)], 5)
+    address = f"{url}?pool={pool}"
+    assert client.get(address).context["form"]["pool"].value() == "qualified"
+    assert client.post(address, VALUES | {"step": "launch"}).status_code == 302
+    batch = Batch.objects.get(kind="observation_review")
+    assert ("qualified", "Exists") in batch.requirements.values_list("qualification__slug", "comparator")
+
+
 def test_nothing_approved_says_what_to_do(client: Client, work: Work, url: str) -> None:
     assert "No pair is approved yet" in plain(client.get(url))

@@ -15,6 +15,7 @@ from hits.models import Assignment, Batch, Hit, Image, Unit
 from tests.support import market
 from tests.support.pages import squeezed
 from tests.validation.factory import Work
+from tests.validation.pool import qualification
 from validation.models import JudgingRound
 from validation.services.imports import import_judgments
 from validation.services.localization import launch_localization
@@ -146,6 +147,21 @@ def test_a_round_can_be_kept_for_qualified_workers(
     batch = Batch.objects.get(kind="localization_match")
     slugs = {row.qualification.slug for row in batch.requirements.all() if row.qualification}
     assert slugs == {Pool.QUALIFIED.value, Pool.EXCLUDED.value}
+
+
+def test_an_old_page_that_names_nobody_stays_with_qualified_workers_through_both_steps(
+    client: Client, url: str, work: Work, images: list[Image], researcher: User
+) -> None:
+    market.fund()
+    qualification(work.project, [work.image(n) for n in range(3)], 5)
+    client.force_login(researcher)
+    old = {name: value for name, value in VALUES.items() if name != "pool"}
+    page = client.post(url, old | {"step": "estimate"}).content.decode()
+    carried = dict(re.findall(r'<input type="hidden" name="([\w-]+)" value="([^"]*)"', page))
+    assert carried["n"] == "2"
+    assert client.post(url, carried | {"step": "launch"}).status_code == 302
+    batch = Batch.objects.get(kind="localization_match")
+    assert ("qualified", "Exists") in batch.requirements.values_list("qualification__slug", "comparator")
 
 
 def test_an_empty_page_says_what_is_missing(client: Client, url: str, researcher: User) -> None:

@@ -1,6 +1,7 @@
 """The judging page. Who may open it: test_judging_permissions.py; launching: test_judging_launch.py."""
 
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from tests.support.pages import squeezed
 from tests.validation.factory import Work, ratings, review
 from validation.domain.sampling import How, Selection
 from validation.models import JudgingReport
+from validation.services.imports import import_judgments
 from validation.services.judging import (
     CandidateToRate,
     RoundPlan,
@@ -125,6 +127,24 @@ def test_votes_stand_beside_their_pair(client: Client, work: Work, researcher: U
     assert f"I spy {pairs[0].clue}" in page
     assert pairs[1].inference not in page
     assert "Undecided 1 highly reasonable 1 unreasonable Yes 2 appropriate No 2 caption-like 2" in page
+
+
+def test_pairs_that_are_nowhere_here_take_no_page(
+    client: Client, work: Work, researcher: User, tmp_path: Path
+) -> None:
+    pair = work.observed(work.image())[0]
+    file = tmp_path / "elsewhere.csv"
+    rows = [
+        f"{item},{name},{word},R"
+        for item in (*(f"foreign{n}" for n in range(30)), pair.instance_id)
+        for name, word in (("reasonable", "highly"), ("boxes", "mostly"), ("interesting", "very"))
+    ]
+    file.write_text("\n".join(["item,dimension,label,rater", *rows]))
+    import_judgments(project=work.project, kind="observation_review", path=file)
+    page = page_of(client, work, researcher)
+    assert "Nothing has been judged yet" not in page
+    assert pair.inference in page
+    assert page.count('class="thumb"') == 1
 
 
 def test_as_many_questions_for_many_as_for_few(client: Client, work: Work, researcher: User) -> None:

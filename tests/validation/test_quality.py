@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from hits.domain.states import AssignmentStatus
-from hits.models import Assignment, Hit, Project, Worker
+from hits.models import Assignment, Hit, Observation, Project, Worker
 from tests.support.answers import observations
 from tests.support.loop import launched
 from tests.validation.factory import Work, review
@@ -294,9 +294,35 @@ def test_copied_texts_are_counted_for_who_came_later(work: Work) -> None:
 
 
 @pytest.mark.django_db
-def test_a_page_finds_own_copies_and_others_word_for_word(
-    work: Work, django_assert_num_queries: Callable[..., Any]
+def test_a_page_finds_near_copies_of_others(
+    work: Work, django_assert_max_num_queries: Callable[..., Any]
 ) -> None:
+    text = "Somebody has had breakfast here not long ago at all"
+    written(work, "FIRST", 1, text)
+    written(work, "LATER", 2, text.replace("breakfast", "lunch"), clue="a lamp")
+    written(work, "LATER", 3, "A short one", clue="a chair")
+    written(work, "OTHER", 4, "A short one", clue="a boat")
+    worker = Worker.objects.get(worker_id="LATER")
+    with django_assert_max_num_queries(7):
+        found = quality.copies_of(worker, work.project)
+    (pair,) = found.pairs
+    assert (found.of, found.nearly, pair.is_own) == (6, True, False)
+    earlier = Assignment.objects.get(worker__worker_id="FIRST")
+    later = Observation.objects.get(inference=text.replace("breakfast", "lunch"))
+    assert (pair.assignment, pair.earlier) == (later.submission.assignment.pk, earlier.pk)
+    for name in ("FIRST", "OTHER"):
+        other = quality.copies_of(Worker.objects.get(worker_id=name), work.project)
+        assert (other.pairs, other.of) == ((), 3), name
+    written(work, "LAST", 5, text.upper(), clue="a door")
+    last = quality.copies_of(Worker.objects.get(worker_id="LAST"), work.project)
+    assert len(last.pairs) == 1, "what was kept is not told of later work"
+
+
+@pytest.mark.django_db
+def test_in_a_large_project_a_page_finds_own_copies_and_others_word_for_word(
+    work: Work, django_assert_num_queries: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(quality, "NEARLY_AMONG", 5)
     text = "Somebody has had breakfast here not long ago at all"
     written(work, "FIRST", 1, text)
     written(work, "LATER", 2, text, clue="a lamp")
@@ -304,9 +330,9 @@ def test_a_page_finds_own_copies_and_others_word_for_word(
     written(work, "LATER", 4, "It rained during the night before this was taken", clue="a boat")
     written(work, "LAST", 5, text, clue="a door")
     worker = Worker.objects.get(worker_id="LATER")
-    with django_assert_num_queries(2):
+    with django_assert_num_queries(3):
         found = quality.copies_of(worker, work.project)
-    assert found.of == 9
+    assert (found.of, found.nearly) == (9, False)
     assert [(pair.is_own, pair.inference) for pair in found.pairs] == [
         (False, text),
         (False, text.replace("breakfast", "lunch")),

@@ -5,7 +5,7 @@ import pytest
 
 from validation.domain.ratings import Judged, RatingError, RatingTable
 from validation.domain.scales import POSITIVE
-from validation.domain.tables import DIMENSIONS, labels_of, scale_of, tables
+from validation.domain.tables import DIMENSIONS, in_order, labels_of, scale_of, tables
 
 
 def review(item: str, rater: str, **answer: str) -> Judged:
@@ -138,3 +138,10 @@ def test_one_answer_is_read_alike_on_its_own() -> None:
     ]
     assert list(labels_of(rows[0])) == [("boxes", "a", "mostly"), ("interesting", "a", "very")]
     assert list(labels_of(rows[1])) == [("match", ("s", "i"), "r")]
+
+
+def test_dimensions_have_their_order_however_they_were_kept() -> None:
+    """PostgreSQL's jsonb sorts keys by their length."""
+    kept = {"boxes": 2, "reasonable": 1, "interesting": 3}
+    assert in_order("observation_review", kept) == [("reasonable", 1), ("boxes", 2), ("interesting", 3)]
+    assert in_order("observation_review", {"interesting": 3}) == [("interesting", 3)]

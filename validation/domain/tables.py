@@ -6,7 +6,7 @@ doi:10.1007/978-3-031-20059-5_32
 """
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 from validation.domain.ratings import Columns, Judged, RatingError, RatingTable
 from validation.domain.scales import SCALES, Rating
@@ -14,6 +14,7 @@ from validation.domain.scales import SCALES, Rating
 RATING = "rating"
 MATCH = "match"
 
+Value = TypeVar("Value")
 _Row = tuple[str, Hashable, Hashable]  # dimension, item, label
 
 # Each kind's dimensions, in the order in which reports show them.
@@ -22,6 +23,11 @@ DIMENSIONS: dict[str, tuple[str, ...]] = {
     "likert_comparison": (RATING,),
     "localization_match": (MATCH,),
 }
+
+
+def in_order(kind: str, by_dimension: Mapping[str, Value]) -> list[tuple[str, Value]]:
+    """Return what is kept by dimension in the order in which reports show it; PostgreSQL's JSON has another."""
+    return [(name, by_dimension[name]) for name in _dimensions(kind) if name in by_dimension]
 
 
 def scale_of(kind: str, dimension: str) -> tuple[Hashable, ...]:

@@ -96,7 +96,8 @@ def _answers(golds: Collection[GoldItem], kind: str) -> dict[int, list[bool]]:
 
 
 def _images(wanted: Collection[int]) -> dict[int, ImageFacts]:
-    return {image.pk: facts(image) for image in Image.objects.filter(pk__in=wanted)}
+    there = Image.objects.filter(pk__in=wanted, withdrawn_at__isnull=True)
+    return {image.pk: facts(image) for image in there}
 
 
 def judged_units(

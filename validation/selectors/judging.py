@@ -225,8 +225,10 @@ def _by_author(rows: "QuerySet[Observation]") -> dict[int, int]:
 
 
 def golds(project: Project) -> int:
-    """Return how many gold pairs are in use; one query."""
-    return GoldItem.objects.filter(project=project, kind=REVIEW, is_active=True).count()
+    """Return how many gold pairs are in use on photos that were not taken down; two queries."""
+    rows = GoldItem.objects.filter(project=project, kind=REVIEW, is_active=True)
+    gone = set(project.images.filter(withdrawn_at__isnull=False).values_list("pk", flat=True))
+    return sum(image not in gone for image in rows.values_list("payload__image", flat=True))
 
 
 def has_qualification(project: Project) -> bool:

@@ -10,7 +10,7 @@ from django.db.models import Count, Max
 
 from hits import registry
 from hits.domain.states import BatchState, Match, Purpose
-from hits.models import Assignment, Batch, Project, Unit
+from hits.models import Assignment, Batch, Observation, Project, Unit
 from hits.selectors import observations as collected
 from hits.selectors.console import Progress, being_published, progress_of
 from validation.domain.sampling import How, Selection
@@ -102,7 +102,11 @@ def judged_pairs(project: Project) -> list[str]:
         hit__unit__control=None,
     )
     latest = rows.order_by().values_list("hit__unit__key").annotate(at=Max("submitted_at")).order_by("-at")
-    imported = ImportedJudgment.objects.filter(source__project=project, source__kind=REVIEW)
+    here = Observation.objects.filter(image__project=project).values("instance_id")
+    # What was judged elsewhere about a pair that is not here either has nothing to show.
+    imported = ImportedJudgment.objects.filter(
+        source__project=project, source__kind=REVIEW, item__in=here.order_by()
+    )
     keys = [key for key, _ in latest]
     return list(dict.fromkeys([*keys, *imported.order_by("pk").values_list("item", flat=True)]))
 

@@ -1,7 +1,7 @@
 """How answers were given, read from what was collected: controls, haste, runs of one answer, copied texts."""
 
-from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, TypeVar
@@ -237,13 +237,18 @@ class CopiedPair:
 
 @dataclass(frozen=True, slots=True)
 class OwnCopies:
-    """Of a worker's newest ``of`` pairs, those that copy an earlier one, newest last."""
+    """Of ``of`` pairs of a worker, those that copy an earlier one, the newest last.
+
+    ``nearly``: whether near copies of other people's texts were looked for; of one's own they always are.
+    """
 
     pairs: tuple[CopiedPair, ...]
     of: int
+    nearly: bool
 
 
-NEWEST = 500  # of a worker's pairs that their page looks at
+NEARLY_AMONG = 10_000  # pairs of a project; all of them are compared within half a second
+NEWEST = 500  # of a worker's pairs that are looked at in larger projects
 _PAIR = (
     "pk",
     "clue",
@@ -251,14 +256,20 @@ _PAIR = (
     "submission__assignment__pk",
     "submission__attempt__worker_id",
 )
+_Row = tuple[int, str, str, int, int]
 
 
 def copies_of(worker: Worker, project: Project) -> OwnCopies:
-    """Return which of a worker's pairs copy one of their own, nearly or not, or somebody's word for word.
+    """Return which of a worker's pairs copy an earlier one, nearly or word for word.
 
-    Near copies of other people's texts are looked for where a rule asks; this is cheap enough for a page: two
-    queries.
+    In a project of more than ``NEARLY_AMONG`` pairs only the newest ones are looked at, and other people's texts only
+    where they are the same word for word: near copies of those are found where a rule asks, since all texts have to
+    be compared.
     """
+    size = Observation.objects.filter(image__project=project).order_by()[: NEARLY_AMONG + 1].count()
+    if size <= NEARLY_AMONG:
+        found = kept(project, "copied-pairs", _copied_by_author)
+        return found.get(worker.pk, OwnCopies((), 0, nearly=True))
     standing = collected.standing(project)
     mine = list(
         standing.filter(submission__attempt__worker=worker).order_by("-pk").values_list(*_PAIR)[:NEWEST]
@@ -266,14 +277,25 @@ def copies_of(worker: Worker, project: Project) -> OwnCopies:
     others = standing.exclude(submission__attempt__worker=worker).filter(
         inference__in={row[2] for row in mine if is_long(row[2])}
     )
-    rows = sorted([*mine, *others.values_list(*_PAIR)])
+    pairs = _copied_pairs(sorted([*mine, *others.values_list(*_PAIR)]))
+    return OwnCopies(tuple(pairs[worker.pk]), len(mine), nearly=False)
+
+
+def _copied_by_author(project: Project) -> dict[int, OwnCopies]:
+    rows = list(collected.standing(project).order_by("pk").values_list(*_PAIR))
+    pairs, counts = _copied_pairs(rows), Counter(author for *_, author in rows)
+    return {author: OwnCopies(tuple(pairs[author]), of, nearly=True) for author, of in counts.items()}
+
+
+def _copied_pairs(rows: Sequence[_Row]) -> dict[int, list[CopiedPair]]:
+    """Return the pairs that copy an earlier one, by their author; rows are all pairs, oldest first."""
+    found: dict[int, list[CopiedPair]] = defaultdict(list)
     of = copied([(author, clue, inference) for _, clue, inference, _, author in rows])
-    found = tuple(
-        CopiedPair(row[3], rows[at][3], row[2], rows[at][4] == worker.pk)
-        for row, at in zip(rows, of, strict=True)
-        if at >= 0 and row[4] == worker.pk
-    )
-    return OwnCopies(found, len(mine))
+    for (*_, inference, assignment, author), at in zip(rows, of, strict=True):
+        if at >= 0:
+            earlier, whose = rows[at][3:]
+            found[author].append(CopiedPair(assignment, earlier, inference, whose == author))
+    return found
 
 
 def reports_on(worker: Worker, project: Project) -> list[WorkerQuality]:

@@ -25,6 +25,7 @@ from hits.views.who import person
 from validation.domain import plots
 from validation.domain.decisions import Method, Rule
 from validation.domain.ratings import Judged
+from validation.domain.tables import in_order
 from validation.models import DecisionRun, ItemDecision, JudgingRound
 from validation.selectors import ask_more as asking
 from validation.selectors import decisions as selectors
@@ -82,7 +83,8 @@ def decisions(request: HttpRequest, project: Project) -> HttpResponse:
     kind = _kind(request.POST.get("kind") or request.GET.get("kind") or selectors.KINDS[0])
     judgments = counted(project, kind)
     large = services.is_large(judgments)
-    rules = selectors.rules_now(project, kind)
+    jobs = _jobs(project, kind)
+    rules = _rules_at_hand(project, kind, jobs["preview_job"], large=large)
     forms = rule_forms(kind, rules, request.POST or None)
     status, preview = 200, None
     if request.method == "POST":
@@ -114,10 +116,10 @@ def decisions(request: HttpRequest, project: Project) -> HttpResponse:
         "rounds": asking.asking_rounds(asking.rounds_of(project, kind)[:PER_PAGE]),
         "short": {method.value: name for method, name in SHORT.items()},
     }
-    context |= _jobs(project, kind)
+    context |= jobs
     if preview is None:
-        preview = _preview_at_hand(project, kind, rules, context["preview_job"], large=large)
-    context |= {"preview": preview, "table": _table(preview)}
+        preview = _preview_at_hand(project, kind, rules, jobs["preview_job"], large=large)
+    context |= {"preview": preview, "table": _table(kind, preview)}
     return render(request, "validation/decisions.html", context, status=status)
 
 
@@ -230,6 +232,15 @@ def _jobs(project: Project, kind: str) -> dict[str, Any]:
     }
 
 
+def _rules_at_hand(project: Project, kind: str, job: Job | None, *, large: bool) -> dict[str, Rule]:
+    """Return the rules that the form begins with: what a worker process counted last, unless a run came after it."""
+    rules = selectors.rules_now(project, kind)
+    newest = selectors.newest_run(project, kind)
+    if large and job is not None and (newest is None or newest.decided_at < job.created_at):
+        rules |= selectors.read_rules(kind, job.args["rules"])
+    return rules
+
+
 def _preview_at_hand(
     project: Project, kind: str, rules: dict[str, Rule], job: Job | None, *, large: bool
 ) -> dict[str, Any] | None:
@@ -240,11 +251,11 @@ def _preview_at_hand(
     return selectors.count_by_method(found.tables, rules) if found.judgments else None
 
 
-def _table(preview: dict[str, Any] | None) -> list[tuple[str, list[PreviewLine]]]:
+def _table(kind: str, preview: dict[str, Any] | None) -> list[tuple[str, list[PreviewLine]]]:
     """Return the preview as lines: a dimension's title, and each method with its counts and their bar."""
     return [
         (TITLES.get(name, name), [_preview_line(method, by_method[method.value]) for method in Method])
-        for name, by_method in (preview or {}).items()
+        for name, by_method in in_order(kind, preview or {})
     ]
 
 
@@ -262,7 +273,7 @@ def _outcomes(run: DecisionRun | None) -> list[tuple[str, str, selectors.Counts]
             SHORT[Method(run.rules[name]["method"])],
             selectors.Counts.from_row(counts),
         )
-        for name, counts in run.counts["dimensions"].items()
+        for name, counts in in_order(run.kind, run.counts["dimensions"])
     ]
 
 

@@ -14,6 +14,10 @@ from validation.selectors.report import TITLES
 
 SHOWN = 12  # links in one line
 LONGEST = 60  # characters of a quoted text
+_ALL_COMPARED = "pairs that copy no earlier text, nearly or not"
+_SAME_WORDS_COMPARED = (
+    "of the newest pairs; they copy none of their own, nearly or not, and nobody else’s word for word"
+)
 _RATINGS = {"1": "bad", "2": "okay", "3": "good"}
 
 
@@ -44,7 +48,7 @@ def evidence_of(worker: Worker, project: Project) -> list[Section]:
     copies = quality.copies_of(worker, project)
     if copies.of:
         links = [(_copied(pair), pair.assignment) for pair in copies.pairs[-SHOWN:]]
-        note = "pairs that copy none of their own, nearly or not, and nobody else’s word for word"
+        note = _ALL_COMPARED if copies.nearly else _SAME_WORDS_COMPARED
         line = Line("Written anew", copies.of - len(copies.pairs), copies.of, note, links)
         sections.append(Section("Observation pairs, written", "", None, [line]))
     return [section for section in sections if section.lines]
@@ -68,7 +72,7 @@ def _lines(figures: Mapping[str, Any]) -> Iterator[Line]:
         count, of = figures.get(key) or (0, 0)
         return Line(name, count, of, note, links[-SHOWN:])
 
-    yield line("Agreement", "agreement", "answers that another judge of the same item gave too", ())
+    yield line("Agreement", "agreement", "labels by others on the same items that are the same", ())
     yield line("Gold", "gold", "units with a known answer, answered so", _plain(shown.get("gold", ())))
     yield line("Attention", "attention", "checks answered as expected", _plain(shown.get("attention", ())))
     repeats = [(f"{first} and {later}", later) for first, later in shown.get("repeat", ())]

@@ -16,7 +16,7 @@ from hits.models import Job, Project
 from hits.services.errors import Conflict, Refused
 from hits.views.access import project_page
 from validation.domain.ratings import Judged
-from validation.domain.tables import DIMENSIONS, MATCH
+from validation.domain.tables import DIMENSIONS, MATCH, in_order
 from validation.models import JudgingReport
 from validation.selectors import report as selectors
 from validation.selectors.localization import truths
@@ -74,7 +74,8 @@ def _figures(request: HttpRequest, project: Project, newest: JudgingReport) -> d
         "checked_at": datetime.fromisoformat(checked) if checked else newest.computed_at,
         "tiles": parts.headline(figures),
         "dimensions": [
-            parts.dimension_parts(name, found, shown, kind) for name, found in figures["dimensions"].items()
+            parts.dimension_parts(name, found, shown, kind)
+            for name, found in in_order(kind, figures["dimensions"])
         ],
         "axis": parts.plots.axis(),
         "box_facts": parts.box_facts(figures.get("boxes")),

@@ -7,7 +7,7 @@ from hits.domain.money import format_dollars
 from hits.models import Project
 from validation.domain import plots
 from validation.domain.scales import WORDS, Dimension
-from validation.domain.tables import MATCH, RATING
+from validation.domain.tables import MATCH, RATING, in_order
 from validation.models import JudgingReport, WorkerQuality
 from validation.selectors import report as selectors
 from validation.selectors.report import Shown
@@ -191,7 +191,7 @@ def time_parts(time: Mapping[str, Any] | None) -> dict[str, Any] | None:
 def batch_parts(figures: Mapping[str, Any]) -> dict[str, Any]:
     """Return the table of rounds: each with its name and its figures by dimension."""
     names = selectors.batch_names(row["batch"] for row in figures["batches"])
-    dimensions = list(figures["dimensions"])
+    dimensions = [name for name, _ in in_order(figures["kind"], figures["dimensions"])]
     rows = []
     for row in figures["batches"]:
         cells = [(TITLES[name][0], _cell(row["dimensions"].get(name))) for name in dimensions]

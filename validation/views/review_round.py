@@ -83,7 +83,10 @@ def review_new(request: HttpRequest, project: Project) -> HttpResponse:
 
 def _wished(asked: QueryDict) -> dict[str, Any]:
     """Return what the address asks for: a link such as the planner's may fill the form in."""
-    names = set(ReviewForm.base_fields) - {"workers"}
+    names = set(ReviewForm.base_fields) - {
+        "workers",
+        "pool",
+    }  # whom it is open to is chosen on the page alone
     wished: dict[str, Any] = {name: asked[name] for name in names & set(asked)}
     return wished | ({"workers": asked.getlist("workers")} if "workers" in asked else {})
 

@@ -66,7 +66,8 @@ export class RatingRows {
 
   #key(event) {
     if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target) || !this.enabled()) return;
-    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    // Arrows scroll the instructions where these have the focus.
+    const step = event.target.closest?.('.how') ? 0 : { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (step) {
       event.preventDefault();
       this.goTo(Math.min(Math.max(this.#current + step, 0), this.rows.length - 1));
