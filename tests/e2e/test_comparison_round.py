@@ -15,7 +15,7 @@ from hits.mturk.boto import marketplace
 from hits.services.images import import_image
 from hits.services.publish import publish_batch
 from tests.support import market
-from tests.support.axe import check_page, check_width
+from tests.support.axe import check_page, check_sizes, check_width
 from tests.support.bench import READY, agreed, plain_photo, task_address
 from tests.validation.factory import Work
 from validation.services.judging import CandidateToRate, SetToJudge, launch_comparison
@@ -225,7 +225,9 @@ def test_clue_and_reference_are_shown_when_asked_for(
     expect(look).to_contain_text(REFERENCE)
     expect(look).to_contain_text("a rope on the pier")
     assert page.locator(".cand", has_text=REFERENCE).count() == 0, "it is not to be rated"
-    check_page(page, "with the reference")
+    page.keyboard.press("3")  # so that a rated row is seen too
+    expect(page.locator("#count")).to_contain_text("1 of 10")
+    check_sizes(page, "with the reference", [(1280, "light"), (1280, "dark")])
 
 
 @pytest.mark.parametrize("per_page", [5, 10])

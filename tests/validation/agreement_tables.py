@@ -40,6 +40,13 @@ def as_matrix(table: RatingTable, *, values: bool = False) -> np.ndarray:
     return matrix
 
 
+def has_gaps_and_ties(table: RatingTable) -> bool:
+    """Tell whether somebody left out an item, and some two people gave one item the same label."""
+    missing = table.size < len(table.item_ids) * len(table.rater_ids)
+    given = list(zip(table.items.tolist(), table.labels.tolist(), strict=True))
+    return missing and len(set(given)) < len(given)
+
+
 def of_matrix(rows: list[str], scale: str) -> RatingTable:
     """Return the table of one string per rater, a character per item; a dot is missing."""
     ratings = [

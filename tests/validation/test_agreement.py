@@ -8,15 +8,23 @@ import krippendorff
 import numpy as np
 import pytest
 from sklearn.metrics import cohen_kappa_score
+from statsmodels.stats.inter_rater import cohens_kappa as statsmodels_cohen
 from statsmodels.stats.inter_rater import fleiss_kappa as statsmodels_fleiss
 
-from tests.validation.agreement_tables import as_matrix, of_counts, of_matrix, random_tables
+from tests.validation.agreement_tables import (
+    as_matrix,
+    has_gaps_and_ties,
+    of_counts,
+    of_matrix,
+    random_tables,
+)
 from validation.domain.agreement import (
     Metric,
     Statistic,
     Weights,
     agreement_by_item,
     agreement_by_rater,
+    cohen,
     cohen_kappa,
     coincidences,
     confusion,
@@ -33,6 +41,8 @@ EXACT = {"abs": 1e-9, "rel": 0}
 BINARY = ["0100000010", "1110010000"]
 NOMINAL = ["aabbdcccedda", "babbbccceddd"]
 FOUR_OBSERVERS = ["123321412...", "1233224125.3", ".3332342251.", "12332441251."]
+# Wikipedia's example with many gaps, as the krippendorff package's docstring has it.
+THREE_CODERS = [".....34121133.3", "1.213343.......", "..21344.21133.4"]
 
 # Fleiss (1971), table 1: thirty patients, six psychiatrists; depression, personality disorder, schizophrenia,
 # neurosis, other.
@@ -50,6 +60,8 @@ FOURTEEN = [
 ]  # fmt: skip
 # Cohen (1960, 1968): two hundred diagnoses of two judges.
 DIAGNOSES = [[88, 14, 18], [10, 40, 10], [2, 6, 12]]
+# SAS' printout for two raters of nineteen items, which statsmodels is tested against (test_inter_rater.py, table10).
+NINETEEN = [[0, 4, 1], [0, 8, 0], [0, 1, 5]]
 
 
 def reference_alpha(table: RatingTable, metric: Metric) -> float | None:
@@ -83,11 +95,11 @@ def test_alpha_is_the_reference_packages(metric: Metric) -> None:
         (FOUR_OBSERVERS, "12345", Metric.NOMINAL, 0.743),
         (FOUR_OBSERVERS, "12345", Metric.ORDINAL, 0.815),
         (FOUR_OBSERVERS, "12345", Metric.INTERVAL, 0.849),
+        (THREE_CODERS, "1234", Metric.NOMINAL, 0.691),
+        (THREE_CODERS, "1234", Metric.INTERVAL, 0.811),
     ],
 )
-def test_alpha_of_krippendorffs_own_examples(
-    rows: list[str], scale: str, metric: Metric, published: float
-) -> None:
+def test_alpha_of_published_examples(rows: list[str], scale: str, metric: Metric, published: float) -> None:
     assert krippendorff_alpha(of_matrix(rows, scale), metric) == pytest.approx(published, abs=5e-4)
 
 
@@ -142,7 +154,22 @@ def test_fleiss_of_the_literature(counts: list[list[int]], published: float) -> 
     assert fleiss_kappa(of_counts(counts)) == pytest.approx(published, abs=5e-4)
 
 
+@pytest.mark.parametrize(
+    ("counts", "printed"),
+    [
+        (PATIENTS, "0.4302445"),  # R's irr, kappam.fleiss(diagnoses)
+        ([[7, 1], [3, 5]], "0.161905"),  # Randolph's online calculator, fixed marginals; the next one too
+        ([[6, 1, 0], [0, 7, 0]], "0.708333"),
+    ],
+)
+def test_fleiss_is_what_other_programs_print(counts: list[list[int]], printed: str) -> None:
+    # As statsmodels' test_inter_rater.py quotes them.
+    decimals = len(printed) - 2
+    assert fleiss_kappa(of_counts(counts)) == pytest.approx(float(printed), abs=0.51 * 10**-decimals)
+
+
 def test_percent_is_the_mean_share_of_agreeing_pairs() -> None:
+    defined = 0
     for table in random_tables(14):
         matrix = as_matrix(table)
         each = []
@@ -152,8 +179,10 @@ def test_percent_is_the_mean_share_of_agreeing_pairs() -> None:
             each += [sum(pairs) / len(pairs)] if pairs else []
         if each:
             assert percent_agreement(table) == pytest.approx(np.mean(each), **EXACT)
+            defined += 1
         else:
             assert percent_agreement(table) is None
+    assert defined >= 200
 
 
 @pytest.mark.parametrize("weights", list(Weights))
@@ -196,6 +225,48 @@ def test_cohen_of_his_own_example() -> None:
     assert cohen_kappa(table, "A", "B") == pytest.approx(0.492, abs=5e-4)
 
 
+def test_cohen_is_what_sas_prints() -> None:
+    pairs = [(a, b) for a, row in enumerate(NINETEEN) for b, count in enumerate(row) for _ in range(count)]
+    found = cohen(pairs)
+    assert (found.kappa, found.low, found.high) == pytest.approx((0.4842, 0.2137, 0.7547), abs=5e-5)
+    linear = cohen_kappa(two_judges(NINETEEN), "A", "B", weights=Weights.LINEAR)
+    assert linear == pytest.approx(0.4701, abs=5e-5)
+
+
+def random_pairs(rng: np.random.Generator) -> list[tuple[str, str]]:
+    """What two graders said of up to sixty items: they agree at times, and seldom use some words or never."""
+    words = ["un", "relatively", "highly", "absurd"][: rng.integers(2, 5)]
+    likely = rng.dirichlet(np.full(len(words), rng.choice([0.3, 1.0, 5.0])))
+    firsts = rng.choice(words, size=rng.integers(1, 60), p=likely).tolist()
+    follows = rng.choice([0.0, 0.3, 0.7, 0.9])
+    return [(a, a if rng.random() < follows else str(rng.choice(words, p=likely))) for a in firsts]
+
+
+def test_a_grader_s_kappa_and_interval_are_the_reference_packages() -> None:
+    rng = np.random.default_rng(19)
+    defined = undefined = 0
+    for _ in range(320):
+        pairs = random_pairs(rng)
+        words = sorted({word for pair in pairs for word in pair})
+        found = cohen(pairs)
+        if len(words) < 2:
+            assert (found.kappa, found.low, found.high) == (None, None, None)
+            undefined += 1
+            continue
+        with np.errstate(invalid="ignore"):
+            expected = statsmodels_cohen([[pairs.count((a, b)) for b in words] for a in words])
+        assert found.kappa == pytest.approx(expected.kappa, **EXACT)
+        if expected.var_kappa < 1e-12:  # all alike: the root of a rounding error is no standard error
+            assert (found.low, found.high) == pytest.approx((expected.kappa,) * 2, abs=1e-6)
+            continue
+        half = 1.959964 * expected.std_kappa  # z as cohen() has it; statsmodels' has more digits
+        assert found.low == pytest.approx(max(-1, expected.kappa - half), **EXACT)
+        assert found.high == pytest.approx(min(1, expected.kappa + half), **EXACT)
+        defined += 1
+    assert defined >= 200
+    assert undefined > 0
+
+
 def test_kappa_of_somebody_who_is_not_there() -> None:
     table = two_judges(DIAGNOSES)
     with pytest.raises(RatingError, match="rater C is not in this table"):
@@ -218,10 +289,31 @@ def test_coincidences_are_krippendorffs() -> None:
     assert found.sum() == pytest.approx(40)
 
 
+def slow_coincidences(table: RatingTable) -> np.ndarray:
+    """Each ordered pair of an item's m ratings, one by one, weighs 1 / (m - 1)."""
+    found = np.zeros((len(table.scale), len(table.scale)))
+    for column in as_matrix(table).T:
+        given = column[~np.isnan(column)].astype(int).tolist()
+        for at, first in enumerate(given):
+            for other, second in enumerate(given):
+                if at != other:
+                    found[first, second] += 1 / (len(given) - 1)
+    return found
+
+
+def test_coincidences_are_all_ordered_pairs_one_by_one() -> None:
+    compared = 0
+    for table in random_tables(20, 640):
+        expected = slow_coincidences(table)
+        assert coincidences(table) == pytest.approx(expected, **EXACT)
+        compared += has_gaps_and_ties(table) and np.count_nonzero(expected - np.diag(expected.diagonal())) > 0
+    assert compared >= 200
+
+
 def test_coincidences_give_alpha() -> None:
     for table in random_tables(16):
         matrix = coincidences(table)
-        assert matrix == pytest.approx(matrix.T)
+        assert matrix == pytest.approx(matrix.T, **EXACT)
         alpha, n = krippendorff_alpha(table, Metric.NOMINAL), matrix.sum()
         if alpha is not None:
             totals = matrix.sum(axis=0)
@@ -257,29 +349,47 @@ def slow_disagreements(table: RatingTable, metric: Metric) -> dict[object, float
 
 @pytest.mark.parametrize("metric", list(Metric))
 def test_hardest_items_come_first(metric: Metric) -> None:
-    for table in random_tables(17, 60):
+    compared = equally_hard = 0
+    for table in random_tables(17, 900):
         expected = {item: value for item, value in slow_disagreements(table, metric).items() if value > 1e-12}
         found = hardest_items(table, metric, 100)
-        assert dict(found) == pytest.approx(expected)
-        values = [value for _, value in found]
-        assert values == sorted(values, reverse=True)
+        assert dict(found) == pytest.approx(expected, **EXACT)
+        # Of equally hard ones, those that come first in the table.
+        places = [(-value, table.item_ids.index(item)) for item, value in found]
+        assert places == sorted(places)
         assert hardest_items(table, metric, 2) == found[:2]
+        compared += bool(expected) and has_gaps_and_ties(table)
+        equally_hard += len({value for _, value in found}) < len(found)
+    assert compared >= 200
+    assert equally_hard >= 200
 
 
-def test_agreement_per_item_and_per_rater() -> None:
-    for table in random_tables(18, 80):
-        matrix = as_matrix(table)
-        for at, value in enumerate(agreement_by_item(table)):
-            given = matrix[~np.isnan(matrix[:, at]), at]
-            pairs = [a == b for a, b in permutations(given, 2)]
-            assert value == pytest.approx(np.mean(pairs) if pairs else np.nan, nan_ok=True)
-        for rater, value in enumerate(agreement_by_rater(table)):
+def test_agreement_by_item_is_the_share_of_its_equal_pairs() -> None:
+    compared = 0
+    for table in random_tables(18, 640):
+        expected = []
+        for column in as_matrix(table).T:
+            pairs = [a == b for a, b in permutations(column[~np.isnan(column)], 2)]
+            expected.append(np.mean(pairs) if pairs else np.nan)
+        assert agreement_by_item(table) == pytest.approx(np.array(expected), nan_ok=True, **EXACT)
+        compared += has_gaps_and_ties(table)
+    assert compared >= 200
+
+
+def test_agreement_by_rater_is_the_mean_share_of_others_who_say_the_same() -> None:
+    compared = 0
+    for table in random_tables(21, 640):
+        matrix, expected = as_matrix(table), []
+        for rater, row in enumerate(matrix):
             shares = []
-            for at in np.flatnonzero(~np.isnan(matrix[rater])):
+            for at in np.flatnonzero(~np.isnan(row)):
                 others = np.delete(matrix[:, at], rater)
                 others = others[~np.isnan(others)]
-                shares += [np.mean(others == matrix[rater, at])] if others.size else []
-            assert value == pytest.approx(np.mean(shares) if shares else np.nan, nan_ok=True)
+                shares += [np.mean(others == row[at])] if others.size else []
+            expected.append(np.mean(shares) if shares else np.nan)
+        assert agreement_by_rater(table) == pytest.approx(np.array(expected), nan_ok=True, **EXACT)
+        compared += has_gaps_and_ties(table)
+    assert compared >= 200
 
 
 @pytest.mark.parametrize(

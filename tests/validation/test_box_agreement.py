@@ -1,5 +1,7 @@
 """Agreement on boxes against a direct double sum over sets of pixels, and matching against all one-to-one ways."""
 
+from collections.abc import Iterable
+from fractions import Fraction
 from itertools import combinations, permutations
 
 import numpy as np
@@ -115,6 +117,94 @@ def test_boxes_are_matched_one_to_one_by_the_largest_sum() -> None:
             assert found.f1 == pytest.approx(2 * found.over / (len(one) + len(two)))
         else:
             assert found.f1 is None
+
+
+Cells = list[frozenset[tuple[int, int]]]
+
+
+def best_ways(one: Cells, two: Cells) -> tuple[Fraction, set[int]]:
+    """The largest sum of IoU of all one-to-one ways; how many are over a half in each way that reaches it."""
+    one, two = sorted((one, two), key=len)
+    overlap = [[Fraction(len(a & b), len(a | b)) for b in two] for a in one]
+    ways = [
+        [overlap[at][other] for at, other in enumerate(order)]
+        for order in permutations(range(len(two)), len(one))
+    ]
+    most = max(sum(way, Fraction()) for way in ways)
+    return most, {sum(iou > Fraction(1, 2) for iou in way) for way in ways if sum(way, Fraction()) == most}
+
+
+def exact_mean(values: Iterable[Fraction | None]) -> Fraction | None:
+    known = [value for value in values if value is not None]
+    return sum(known, Fraction()) / len(known) if known else None
+
+
+def random_units(rng: np.random.Generator) -> list[list[tuple[Region, Cells]]]:
+    """One to three photos of different sizes, each with the boxes of one to four people."""
+    units = []
+    for _ in range(rng.integers(1, 4)):
+        width, height = (int(size) for size in rng.choice([6, 8, 12], size=2))
+        usual = random_boxes(rng, width, height)
+        drawn = [
+            usual if rng.random() < 0.3 else random_boxes(rng, width, height)
+            for _ in range(rng.integers(1, 5))
+        ]
+        units.append(
+            [
+                (region(boxes, width=width, height=height), [pixels([box], width, height) for box in boxes])
+                for boxes in drawn
+            ]
+        )
+    return units
+
+
+def slow_means(unit: list[tuple[Region, Cells]]) -> tuple[Fraction | None, Fraction | None] | None:
+    """Mean IoU and F1 over a photo's pairs of people; ``None`` where two best ways differ in the count over."""
+    ious, f1s = [], []
+    for (_, one), (_, two) in combinations(unit, 2):
+        most, over = best_ways(one, two)
+        if len(over) > 1:
+            return None
+        ious.append(most / min(len(one), len(two)) if one and two else None)
+        f1s.append(Fraction(2 * min(over), len(one) + len(two)) if one or two else None)
+    return exact_mean(ious), exact_mean(f1s)
+
+
+def test_matched_means_are_those_of_all_one_to_one_ways() -> None:
+    rng = np.random.default_rng(44)
+    compared = units_seen = 0
+    for _ in range(260):
+        units = random_units(rng)
+        means = [slow_means(unit) for unit in units]
+        if None in means:
+            continue  # either count would be right
+        ratings = [
+            BoxRating(number, rater, drawn)
+            for number, unit in enumerate(units)
+            for rater, (drawn, _) in enumerate(unit)
+        ]
+        found = box_agreement(ratings, rng=np.random.default_rng(0), replicates=1)
+        for value, expected in zip(
+            (found.mean_iou, found.f1), map(exact_mean, zip(*means, strict=True)), strict=True
+        ):
+            assert value == (None if expected is None else pytest.approx(float(expected), abs=1e-9, rel=0))
+        compared += found.mean_iou is not None
+        units_seen += found.units
+    assert compared >= 200
+    assert units_seen >= 300
+
+
+def test_the_count_over_half_is_that_of_the_best_way() -> None:
+    rng = np.random.default_rng(45)
+    counts = []
+    while len(counts) < 800:
+        for unit in random_units(rng):
+            for (first, one), (second, two) in combinations(unit, 2):
+                _, over = best_ways(one, two)
+                found = match_boxes(first, second).over
+                assert found in over
+                counts += [found] if len(over) == 1 else []
+    assert {0, 1, 2, 3} <= set(counts)
 
 
 def test_half_an_overlap_is_not_over_half() -> None:

@@ -3,6 +3,7 @@
 import math
 import re
 from itertools import pairwise
+from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
@@ -140,6 +141,46 @@ def test_the_page_plans_and_leads_to_the_launch(client: Client, project: Project
     link = re.search(r'href="([^"]+review/[^"]+)"', page)
     assert link is not None
     assert link[1].endswith("?how=sample&amp;n=176&amp;assignments=3&amp;reward=0.40")
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("reward", "judges", "rewards", "fees", "total"),
+    [
+        # 176 pairs, 3 judges each: 528 judgments. 20% of 40 cents are 8.
+        ("0.40", 3, "211.20", "42.24", "253.44"),
+        # 20% of 13 cents are 2.6: each payment's fee is rounded to 3, so that 528 of them are more than 20% of all.
+        ("0.13", 3, "68.64", "15.84", "84.48"),
+        # No fee is under a cent.
+        ("0.01", 3, "5.28", "5.28", "10.56"),
+        # 12 judges are HITs of 9 and 3, none of which has the ten that cost 40%: 2,112 judgments at 40 and 8 cents.
+        ("0.40", 12, "844.80", "168.96", "1013.76"),
+    ],
+)
+def test_the_page_adds_the_marketplace_s_fees(
+    client: Client,
+    project: Project,
+    researcher: User,
+    settings: Any,
+    reward: str,
+    judges: int,
+    rewards: str,
+    fees: str,
+    total: str,
+) -> None:
+    settings.MARKETPLACE_FEE_SCHEDULE = "amazon"
+    client.force_login(researcher)
+    page = squeezed(client.get(address(project, reward=reward, judges=judges)))
+    assert f"<dt>The most it can cost</dt><dd>${float(total):,.2f}</dd>" in page
+    assert f"Fees of ${fees} included" in page
+    lines = re.findall(
+        r"<tr[^>]*><td[^>]*>([^<]+)</td>(?:<td[^>]*>[^<]*</td>)*<td[^>]*>([\d.]+)</td></tr>", page
+    )
+    assert lines == [
+        (f"Rewards, 176 × {judges} judges", rewards),
+        ("Fees on rewards", fees),
+        ("Held at once, the most it can cost", total),
+    ]
 
 
 @pytest.mark.django_db

@@ -1,6 +1,7 @@
 """Every figure of a report, computed once more from the raw answers by other means."""
 
 import json
+import re
 from collections import defaultdict
 from collections.abc import Callable, Mapping
 from itertools import permutations
@@ -9,12 +10,21 @@ from typing import Any
 import krippendorff
 import numpy as np
 import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from django.urls import reverse
 from statsmodels.stats.proportion import proportion_confint
 
 from hits.domain.states import AssignmentStatus
-from hits.models import Assignment, Image, Project
+from hits.models import Assignment, Batch, Hit, Image, Observation, Project
+from hits.services.launch import PlannedUnit, Terms, launch_batch
+from tests.support.answers import observations
+from tests.support.pages import squeezed
+from tests.validation.factory import Work, review
 from tests.validation.many_judgments import Crowd, fill
+from tests.validation.test_box_agreement import Boxes, direct_alpha
 from validation.models import JudgingReport
+from validation.services.judging import launch_review
 from validation.services.report import compute
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -43,11 +53,33 @@ def reviewed(project: Project, make_image: Callable[..., Image]) -> JudgingRepor
     return compute(project=project, kind=REVIEW)
 
 
-def codes(name: str) -> dict[str, list[int]]:
+def codes(name: str, batch: Batch | None = None) -> dict[str, list[int]]:
     found = defaultdict(list)
     for row in standing(REVIEW):
-        found[row.hit.unit.key].append(SCALES[name][0].index(row.submission.answer[name]))
+        if batch is None or row.hit.unit.batch_id == batch.pk:
+            found[row.hit.unit.key].append(SCALES[name][0].index(row.submission.answer[name]))
     return found
+
+
+def share_of(items: Mapping[str, list[int]], positive: set[int]) -> dict[str, float]:
+    """Return how many items more than half of their judges find good, of all, with Wilson's interval."""
+    halves = [2 * sum(code in positive for code in given) - len(given) for given in items.values()]
+    yes, of = sum(half > 0 for half in halves), len(items)
+    low, high = proportion_confint(yes, of, method="wilson")
+    return {
+        "count": yes,
+        "of": of,
+        "undecided": halves.count(0),
+        "percent": 100 * yes / of,
+        "low": 100 * low,
+        "high": 100 * high,
+    }
+
+
+def alpha_of(items: Mapping[str, list[int]], scale: list[str], level: str) -> float:
+    domain = list(range(len(scale)))
+    counts = np.array([[given.count(code) for code in domain] for given in items.values()])
+    return float(krippendorff.alpha(value_counts=counts, value_domain=domain, level_of_measurement=level))
 
 
 @pytest.mark.parametrize("name", SCALES)
@@ -58,29 +90,21 @@ def test_a_dimension(reviewed: JudgingReport, name: str) -> None:
     flat = [code for given in items.values() for code in given]
     assert found["labels"] == [[word, flat.count(code)] for code, word in enumerate(scale)]
 
-    halves = [2 * sum(code in positive for code in given) - len(given) for given in items.values()]
-    share = found["share"]
-    yes = sum(half > 0 for half in halves)
-    assert (share["count"], share["of"], share["undecided"]) == (yes, len(items), halves.count(0))
-    assert share["undecided"]
-    low, high = proportion_confint(yes, len(items), method="wilson")
-    assert (share["percent"], share["low"], share["high"]) == pytest.approx(
-        (100 * yes / len(items), 100 * low, 100 * high)
+    assert found["share"]["undecided"]
+    assert {key: found["share"][key] for key in share_of(items, positive)} == pytest.approx(
+        share_of(items, positive)
     )
 
-    counts = np.array([[given.count(code) for code in range(len(scale))] for given in items.values()])
     for level in ("nominal", "ordinal", "interval"):
         row = found["coefficients"][f"alpha_{level}"]
-        expected = krippendorff.alpha(
-            value_counts=counts, value_domain=list(range(len(scale))), level_of_measurement=level
-        )
-        assert row["value"] == pytest.approx(expected, abs=1e-9)
+        assert row["value"] == pytest.approx(alpha_of(items, scale, level), abs=1e-9)
         assert row["low"] < row["value"] < row["high"]
         assert row["ratings"] == sum(len(given) for given in items.values() if len(given) > 1)
     several = {key: list(permutations(given, 2)) for key, given in items.items() if len(given) > 1}
     alike = np.mean([np.mean([a == b for a, b in pairs]) for pairs in several.values()])
     assert found["coefficients"]["percent"]["value"] == pytest.approx(alike)
     assert found["coefficients"]["percent"]["items"] == len(several)
+    counts = np.array([[given.count(code) for code in range(len(scale))] for given in items.values()])
     chance = (np.mean(counts / counts.sum(axis=1, keepdims=True), axis=0) ** 2).sum()
     assert found["coefficients"]["fleiss"]["value"] == pytest.approx((alike - chance) / (1 - chance))
 
@@ -130,6 +154,79 @@ def test_time_and_pay(reviewed: JudgingReport) -> None:
     assert (batch["judgments"], batch["median_seconds"]) == (len(rows), pytest.approx(np.median(seconds)))
     assert batch["cents_per_hour"] == pay["median"]
     json.dumps(reviewed.figures, allow_nan=False)
+
+
+def test_each_round_has_figures_of_its_own(project: Project, make_image: Callable[..., Image]) -> None:
+    crowds = [Crowd(items=30, judges=3, workers=7, seed=5), Crowd(items=22, judges=4, workers=9, seed=6)]
+    batches = [fill(project, [make_image(1)], crowd) for crowd in crowds]
+    rows = compute(project=project, kind=REVIEW).figures["batches"]
+    assert [row["batch"] for row in rows] == [batch.pk for batch in batches]
+    assert [(row["judgments"], row["items"]) for row in rows] == [(90, 30), (88, 22)]
+    for name, (scale, positive) in SCALES.items():
+        for batch, row in zip(batches, rows, strict=True):
+            own, found = codes(name, batch), row["dimensions"][name]
+            share = share_of(own, positive)
+            assert {key: found["share"][key] for key in share} == pytest.approx(share, abs=1e-9, rel=0)
+            assert found["alpha_ordinal"] == pytest.approx(alpha_of(own, scale, "ordinal"), abs=1e-9)
+            # Neither those of the other round nor those of both would do.
+            assert found["alpha_ordinal"] != pytest.approx(alpha_of(codes(name), scale, "ordinal"), abs=1e-3)
+
+
+def draw(work: Work, image: Image, author: str, rng: np.random.Generator) -> tuple[list[Observation], Boxes]:
+    """Let somebody mark three pairs with one or two boxes each, at random; return the pairs and all boxes."""
+    units = [PlannedUnit(key=str(image.pk), payload={"image": image.pk})]
+    batch, _ = launch_batch(
+        project=work.project,
+        kind_name="sherlock_observation",
+        name="Pairs",
+        units=units,
+        by=None,
+        terms=Terms(),
+    )
+    work.publish(batch)
+    answer, every = observations(salt=author), []
+    for pair in answer["observations"]:
+        pair["boxes"] = []
+        for _ in range(rng.integers(1, 3)):
+            left, top = int(rng.integers(image.width - 8)), int(rng.integers(image.height - 8))
+            wide, high = int(rng.integers(4, 9)), int(rng.integers(4, 9))
+            pair["boxes"].append({"left": left, "top": top, "width": wide, "height": high})
+            every.append((left, top, wide, high))
+    submission = work.answered(Hit.objects.get(unit__batch=batch), author, answer)
+    return list(submission.observations.all()), every
+
+
+def test_the_areas_of_two_authors(
+    client: Client, work: Work, make_image: Callable[..., Image], researcher: User
+) -> None:
+    rng = np.random.default_rng(8)
+    rows = []
+    # The second photo is half as large, so that each of its pixels is two by two of the first one's; nobody else
+    # looked at the third, which must not count.
+    for photo, (scale, authors) in enumerate([(1, "AB"), (2, "AB"), (1, "C")]):
+        image = make_image(photo, width=64 // scale, height=48 // scale)
+        for author in authors:
+            pairs, boxes = draw(work, image, f"AUTHOR{author}", rng)
+            cells = frozenset(
+                (x, y)
+                for left, top, wide, high in boxes
+                for x in range(left * scale, (left + wide) * scale)
+                for y in range(top * scale, (top + high) * scale)
+            )
+            rows.append((f"photo {photo}", author, cells))
+    batch, _ = launch_review(project=work.project, observations=pairs[:1], by=None)
+    work.publish(batch)
+    work.answered(Hit.objects.get(unit__batch=batch), "JUDGE", review())
+    found = compute(project=work.project, kind=REVIEW).figures["boxes"]
+    expected = direct_alpha(rows)
+    assert expected is not None
+    assert found["alpha"] == pytest.approx(expected, abs=1e-9, rel=0)
+    assert (found["units"], found["regions"], found["raters"]) == (2, 4, 2)
+    client.force_login(researcher)
+    page = squeezed(client.get(reverse("judging-report", args=[work.project.slug])))
+    line = re.search(r'IoU-α of the marked areas</dt><dd class="num">(−?)(\d?\.\d{3}) \(95% interval', page)
+    assert line is not None
+    assert float(line[2]) * (-1 if line[1] else 1) == pytest.approx(expected, abs=5.1e-4)
 
 
 def test_each_worker(reviewed: JudgingReport) -> None:

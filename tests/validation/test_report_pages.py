@@ -2,10 +2,12 @@
 
 import re
 from collections.abc import Callable
+from datetime import timedelta
 
 import pytest
 from django.contrib.auth.models import User
 from django.db import connection
+from django.db.models import F
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
@@ -108,8 +110,11 @@ def test_the_page_in_each_state(client: Client, work: Work, image: Image, resear
     compute(project=project, kind=REVIEW)
     page = shown(client, project)
     assert "could not be computed" not in page
-    assert "from 2 judgments" in page
+    assert re.search(r"Computed \d{1,2} s ago from 2 judgments", page)
     assert "are behind" not in page
+    for hours, words in ((5, "5 h ago"), (44, "2 days ago")):  # 5 hours back, and 44 more
+        JudgingReport.objects.update(computed_at=F("computed_at") - timedelta(hours=hours))
+        assert f"Computed {words} from 2 judgments" in shown(client, project)
     work.answered(hits[0], "JUDGE9", review())
     assert "1 came in since" in shown(client, project)
     failing = request_report(project=project, kind=REVIEW, by=researcher)
