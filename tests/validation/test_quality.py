@@ -295,7 +295,7 @@ def test_copied_texts_are_counted_for_who_came_later(work: Work) -> None:
 
 @pytest.mark.django_db
 def test_a_page_finds_near_copies_of_others(
-    work: Work, django_assert_max_num_queries: Callable[..., Any]
+    work: Work, django_assert_num_queries: Callable[..., Any]
 ) -> None:
     text = "Somebody has had breakfast here not long ago at all"
     written(work, "FIRST", 1, text)
@@ -303,7 +303,7 @@ def test_a_page_finds_near_copies_of_others(
     written(work, "LATER", 3, "A short one", clue="a chair")
     written(work, "OTHER", 4, "A short one", clue="a boat")
     worker = Worker.objects.get(worker_id="LATER")
-    with django_assert_max_num_queries(7):
+    with django_assert_num_queries(1):
         found = quality.copies_of(worker, work.project)
     (pair,) = found.pairs
     assert (found.of, found.nearly, pair.is_own) == (6, True, False)

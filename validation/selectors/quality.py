@@ -10,6 +10,7 @@ from django.core.cache import cache
 from django.db.models import Count, Max, Q, QuerySet, Sum
 
 from hits import registry
+from hits.domain.hashing import content_sha256
 from hits.domain.states import AssignmentStatus, Match
 from hits.models import Assignment, Batch, Observation, Project, Worker
 from hits.selectors import observations as collected
@@ -266,11 +267,10 @@ def copies_of(worker: Worker, project: Project) -> OwnCopies:
     where they are the same word for word: near copies of those are found where a rule asks, since all texts have to
     be compared.
     """
-    size = Observation.objects.filter(image__project=project).order_by()[: NEARLY_AMONG + 1].count()
-    if size <= NEARLY_AMONG:
-        found = kept(project, "copied-pairs", _copied_by_author)
-        return found.get(worker.pk, OwnCopies((), 0, nearly=True))
     standing = collected.standing(project)
+    rows = list(standing.order_by("pk").values_list(*_PAIR)[: NEARLY_AMONG + 1])
+    if len(rows) <= NEARLY_AMONG:
+        return _copied_by_author(rows).get(worker.pk, OwnCopies((), 0, nearly=True))
     mine = list(
         standing.filter(submission__attempt__worker=worker).order_by("-pk").values_list(*_PAIR)[:NEWEST]
     )
@@ -281,10 +281,15 @@ def copies_of(worker: Worker, project: Project) -> OwnCopies:
     return OwnCopies(tuple(pairs[worker.pk]), len(mine), nearly=False)
 
 
-def _copied_by_author(project: Project) -> dict[int, OwnCopies]:
-    rows = list(collected.standing(project).order_by("pk").values_list(*_PAIR))
-    pairs, counts = _copied_pairs(rows), Counter(author for *_, author in rows)
-    return {author: OwnCopies(tuple(pairs[author]), of, nearly=True) for author, of in counts.items()}
+def _copied_by_author(rows: Sequence[_Row]) -> dict[int, OwnCopies]:
+    """Return everybody's copies among all pairs, kept while these are the same; what a pair says never changes."""
+    key = f"quality:copied-pairs:{content_sha256([row[0] for row in rows])}"
+    known: dict[int, OwnCopies] | None = cache.get(key)
+    if known is None:
+        pairs, counts = _copied_pairs(rows), Counter(author for *_, author in rows)
+        known = {author: OwnCopies(tuple(pairs[author]), of, nearly=True) for author, of in counts.items()}
+        cache.set(key, known, KEPT)
+    return known
 
 
 def _copied_pairs(rows: Sequence[_Row]) -> dict[int, list[CopiedPair]]:
