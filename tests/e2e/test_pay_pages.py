@@ -15,6 +15,7 @@ from tests.support.axe import check_sizes
 from tests.support.loop import approve, collected, published
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+SIZES = [(1280, "light"), (768, "light"), (390, "dark")]
 
 
 @pytest.fixture
@@ -29,9 +30,6 @@ def batch(project: Project, make_image: Callable[..., Image]) -> Batch:
     for row in collected(batch):
         approve(row)
     return batch
-
-
-SIZES = [(1280, "light"), (768, "light"), (390, "dark")]
 
 
 def test_axe_finds_nothing_and_no_table_is_cut_off(

@@ -17,6 +17,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from django.conf import settings
 from gunicorn.app.base import BaseApplication
 
 HOST = "127.0.0.1"
@@ -122,8 +123,7 @@ def _stop(child: int) -> None:
 def main() -> None:
     """Obey standard input until it ends."""
     application = import_module("annotation_site.wsgi").application
-    conf = import_module("django.conf")
-    import_module(conf.settings.ROOT_URLCONF)
+    import_module(settings.ROOT_URLCONF)
     child = 0
     with socket.create_server((HOST, int(os.environ["PORT"]))) as listener:
         for line in sys.stdin:

@@ -47,8 +47,9 @@ class Work:
         confirmed: bool = True,
         count: int = 3,
         salt: str = "",
+        answer: dict[str, Any] | None = None,
     ) -> list[Observation]:
-        """Return the pairs of one worker's answer about an image (none while unconfirmed)."""
+        """Return the pairs of one worker's answer about an image (none while unconfirmed); ``answer`` or any."""
         batch, _ = launch_batch(
             project=self.project,
             kind_name="sherlock_observation",
@@ -62,7 +63,7 @@ class Work:
         submission = self.answered(
             hit,
             worker,
-            observations(count, salt=salt or f"{worker} {image.pk}"),
+            answer or observations(count, salt=salt or f"{worker} {image.pk}"),
             status=status,
             confirmed=confirmed,
         )

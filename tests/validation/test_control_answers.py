@@ -4,7 +4,7 @@ import pytest
 
 from curation import services as curation
 from curation.models import ComparisonRound, Part
-from curation.selectors import newest_judged_round
+from curation.selectors.rounds import newest_judged_round
 from curation.versions.build import plan_version
 from hits.models import Batch, Hit, Observation
 from hits.services.launch import Terms

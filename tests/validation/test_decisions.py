@@ -273,47 +273,43 @@ def test_another_project_s_run_and_strangers_get_nothing(
     assert DecisionRun.objects.count() == 1
 
 
-def test_many_judgments_are_decided_by_a_worker_process(
+@pytest.fixture
+def large(
     client: Client,
     work: Work,
     researcher: User,
     pairs: list[Observation],
     monkeypatch: pytest.MonkeyPatch,
-) -> None:
+) -> str:
+    """Return the page's address in a project with more judgments than a page counts by itself."""
     monkeypatch.setattr(services, "LARGE", 6)
     client.force_login(researcher)
-    url = reverse("decisions", args=[work.project.slug])
-    assert client.post(url, posted(step="preview")).status_code == 302
+    return reverse("decisions", args=[work.project.slug])
+
+
+def test_many_judgments_are_decided_by_a_worker_process(client: Client, large: str, researcher: User) -> None:
+    assert client.post(large, posted(step="preview")).status_code == 302
     job = Job.objects.get(task="validation.decide_items")
     tasks.decide_items(job.pk)
     job.refresh_from_db()
     assert job.state == JobState.DONE
-    assert client.get(url).context["preview"]["reasonable"]["majority"]["accept"] == 1
-    client.post(url, posted(step="decide"))
+    assert client.get(large).context["preview"]["reasonable"]["majority"]["accept"] == 1
+    client.post(large, posted(step="decide"))
     tasks.decide_items(Job.objects.filter(args__preview=False).get().pk)
     assert DecisionRun.objects.get().decided_by == researcher
 
 
-def test_what_a_worker_process_counted_is_what_is_decided_next(
-    client: Client,
-    work: Work,
-    researcher: User,
-    pairs: list[Observation],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(services, "LARGE", 6)
-    client.force_login(researcher)
-    url = reverse("decisions", args=[work.project.slug])
+def test_what_a_worker_process_counted_is_what_is_decided_next(client: Client, large: str) -> None:
     three_of_three = {"reasonable-method": "k_of_n", "reasonable-k": "3", "reasonable-of": "3"}
-    client.post(url, posted(step="preview", **three_of_three))
-    waiting = client.get(url)
+    client.post(large, posted(step="preview", **three_of_three))
+    waiting = client.get(large)
     assert "js/ui/job.js" in waiting.content.decode(), "the page follows the job"
     tasks.decide_items(Job.objects.get(task="validation.decide_items").pk)
     form = waiting.context["forms"][0]
     assert (form["method"].value(), form["k"].value(), form["of"].value()) == ("k_of_n", 3, 3)
-    client.post(url, posted(step="decide", **{"reasonable-method": "majority"}))
+    client.post(large, posted(step="decide", **{"reasonable-method": "majority"}))
     tasks.decide_items(Job.objects.filter(args__preview=False).get().pk)
-    form = client.get(url).context["forms"][0]
+    form = client.get(large).context["forms"][0]
     assert form["method"].value() == "majority", "a later run counts more than an earlier preview"
 
 

@@ -18,8 +18,7 @@ from tests.validation.factory import Work, ratings, review
 from validation.domain.controls import Rates
 from validation.models import GoldItem
 from validation.selectors import controls as selectors
-from validation.selectors.controls import GoldLine
-from validation.selectors.judging import golds
+from validation.selectors.controls import GoldLine, usable_golds
 from validation.services import report
 from validation.services.controls import add_gold
 from validation.services.judging import (
@@ -143,9 +142,9 @@ def test_gold_is_changed_retired_and_used_again(client: Client, judged: Work) ->
 
 def test_gold_whose_photo_was_taken_down_says_so_and_is_not_counted(client: Client, judged: Work) -> None:
     row = add_gold(unit=units(judged)[0], expected={"reasonable": ["un"]}, by=None)
-    assert golds(judged.project) == 1
+    assert usable_golds(judged.project, REVIEW) == [row]
     Image.objects.filter(pk=row.payload["image"]).update(withdrawn_at="2026-01-01T00:00Z")
-    assert golds(judged.project) == 0
+    assert usable_golds(judged.project, REVIEW) == []
     page = client.get(reverse("gold-edit", args=[judged.project.slug, row.pk])).content.decode()
     assert "The photo was taken down" in page
 

@@ -14,7 +14,7 @@ from hits.domain.states import AssignmentStatus
 from hits.models import Hit, Image, Observation, Unit
 from hits.selectors.images import facts_of
 from hits.services.errors import Refused
-from hits.services.launch import PlannedUnit, Terms, launch_batch
+from hits.services.launch import Terms
 from tests.support.answers import observations
 from tests.validation.factory import Work
 from validation.domain.localization import BaselineScore, Matching, score
@@ -110,20 +110,11 @@ def test_one_rater_scores_what_the_leaderboard_s_measure_gives_the_same_matching
 
 def written(work: Work, image: Image, worker: str, *rows: tuple[str, tuple[int, int, int, int]]) -> None:
     """Let a worker write pairs about an image: each an inference and its box (left, top, width, height)."""
-    batch, _ = launch_batch(
-        project=work.project,
-        kind_name="sherlock_observation",
-        name="Batch",
-        units=[PlannedUnit(key=f"{image.pk}", payload={"image": image.pk})],
-        by=None,
-        terms=Terms(),
-    )
-    work.publish(batch)
     answer = observations(len(rows))
     for row, (inference, box) in zip(answer["observations"], rows, strict=True):
         names = ("left", "top", "width", "height")
         row |= {"inference": inference, "boxes": [dict(zip(names, box, strict=True))]}
-    work.answered(Hit.objects.get(unit__batch=batch), worker, answer)
+    work.observed(image, worker=worker, answer=answer)
 
 
 def _at(left: int) -> tuple[int, int, int, int]:

@@ -17,7 +17,6 @@ from statsmodels.stats.proportion import proportion_confint
 
 from hits.domain.states import AssignmentStatus
 from hits.models import Assignment, Batch, Hit, Image, Observation, Project
-from hits.services.launch import PlannedUnit, Terms, launch_batch
 from tests.support.answers import observations
 from tests.support.pages import squeezed
 from tests.validation.factory import Work, review
@@ -174,16 +173,6 @@ def test_each_round_has_figures_of_its_own(project: Project, make_image: Callabl
 
 def draw(work: Work, image: Image, author: str, rng: np.random.Generator) -> tuple[list[Observation], Boxes]:
     """Let somebody mark three pairs with one or two boxes each, at random; return the pairs and all boxes."""
-    units = [PlannedUnit(key=str(image.pk), payload={"image": image.pk})]
-    batch, _ = launch_batch(
-        project=work.project,
-        kind_name="sherlock_observation",
-        name="Pairs",
-        units=units,
-        by=None,
-        terms=Terms(),
-    )
-    work.publish(batch)
     answer, every = observations(salt=author), []
     for pair in answer["observations"]:
         pair["boxes"] = []
@@ -192,8 +181,7 @@ def draw(work: Work, image: Image, author: str, rng: np.random.Generator) -> tup
             wide, high = int(rng.integers(4, 9)), int(rng.integers(4, 9))
             pair["boxes"].append({"left": left, "top": top, "width": wide, "height": high})
             every.append((left, top, wide, high))
-    submission = work.answered(Hit.objects.get(unit__batch=batch), author, answer)
-    return list(submission.observations.all()), every
+    return work.observed(image, worker=author, answer=answer), every
 
 
 def test_the_areas_of_two_authors(

@@ -8,6 +8,7 @@ from typing import Any
 from django.core.paginator import Page, Paginator
 from django.db.models import Count, Q, QuerySet
 
+from hits import registry
 from hits.domain.facts import ImageFacts
 from hits.domain.states import Match
 from hits.models import Assignment, Image, Project, Unit
@@ -146,6 +147,14 @@ def _with_votes(project: Project, kind: str, units: Sequence[Unit]) -> list[Judg
         )
         for unit in units
     ]
+
+
+def usable_golds(project: Project, kind: str) -> list[GoldItem]:
+    """Return the active gold items of a kind whose photos are still there, oldest first; two queries."""
+    definition = registry.get(kind)
+    gone = set(project.images.filter(withdrawn_at__isnull=False).values_list("pk", flat=True))
+    rows = GoldItem.objects.filter(project=project, kind=kind, is_active=True).order_by("pk")
+    return [row for row in rows if gone.isdisjoint(definition.image_ids(row.payload))]
 
 
 def golds_among(project: Project, kind: str, items: Collection[str]) -> set[str]:

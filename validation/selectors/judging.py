@@ -22,7 +22,7 @@ from validation.domain.votes import (
     summarise_ratings,
     tally,
 )
-from validation.models import GoldItem, QualificationRound
+from validation.models import QualificationRound
 from validation.selectors.ratings import judged
 
 REVIEW = "observation_review"
@@ -222,13 +222,6 @@ def authors(project: Project) -> list[Author]:
 def _by_author(rows: "QuerySet[Observation]") -> dict[int, int]:
     by = "submission__attempt__worker_id"
     return dict(rows.order_by().values_list(by).annotate(n=Count("pk")))
-
-
-def golds(project: Project) -> int:
-    """Return how many gold pairs are in use on photos that were not taken down; two queries."""
-    rows = GoldItem.objects.filter(project=project, kind=REVIEW, is_active=True)
-    gone = set(project.images.filter(withdrawn_at__isnull=False).values_list("pk", flat=True))
-    return sum(image not in gone for image in rows.values_list("payload__image", flat=True))
 
 
 def has_qualification(project: Project) -> bool:

@@ -102,11 +102,9 @@ def judged_pairs(project: Project) -> list[str]:
         hit__unit__control=None,
     )
     latest = rows.order_by().values_list("hit__unit__key").annotate(at=Max("submitted_at")).order_by("-at")
-    here = Observation.objects.filter(image__project=project).values("instance_id")
     # What was judged elsewhere about a pair that is not here either has nothing to show.
-    imported = ImportedJudgment.objects.filter(
-        source__project=project, source__kind=REVIEW, item__in=here.order_by()
-    )
+    here = Observation.objects.filter(image__project=project).order_by().values("instance_id")
+    imported = ImportedJudgment.objects.filter(source__project=project, source__kind=REVIEW, item__in=here)
     keys = [key for key, _ in latest]
     return list(dict.fromkeys([*keys, *imported.order_by("pk").values_list("item", flat=True)]))
 

@@ -10,14 +10,14 @@ import numpy as np
 from django.contrib.auth.models import AbstractBaseUser
 from django.db import transaction
 
-from hits import registry
-from hits.models import Batch, Image, Observation, Project, Unit, Worker
+from hits.models import Batch, Observation, Project, Unit, Worker
 from hits.services import audit
 from hits.services.errors import Conflict, Refused
 from hits.services.launch import AT_ONCE, PlannedUnit
 from validation.domain import controls
 from validation.domain.controls import Control, ControlError, Gold, Own, Rates
 from validation.models import ControlUnit, GoldItem
+from validation.selectors.controls import usable_golds
 
 MAX_NOTE = 400
 
@@ -67,16 +67,8 @@ def mix(
 
 
 def _usable(project: Project, kind: str) -> list[Gold]:
-    """Return the active gold items of a kind whose photos are still there."""
-    definition = registry.get(kind)
-    rows = list(GoldItem.objects.filter(project=project, kind=kind, is_active=True).order_by("pk"))
-    images = [definition.image_ids(row.payload) for row in rows]
-    wanted = sorted({pk for found in images for pk in found})
-    there: set[int] = set()
-    for start in range(0, len(wanted), AT_ONCE):
-        some = Image.objects.filter(pk__in=wanted[start : start + AT_ONCE], withdrawn_at__isnull=True)
-        there.update(some.values_list("pk", flat=True))
-    rows = [row for row, found in zip(rows, images, strict=True) if there.issuperset(found)]
+    """Return the gold items that may be mixed in, with whom they are kept from."""
+    rows = usable_golds(project, kind)
     authors = _authors([key for row in rows for key in _pairs_in(row.payload)])
     barred = _barred(project, kind, [controls.item_of(row.payload, kind) for row in rows])
     return [

@@ -83,8 +83,8 @@ def decisions(request: HttpRequest, project: Project) -> HttpResponse:
     kind = _kind(request.POST.get("kind") or request.GET.get("kind") or selectors.KINDS[0])
     judgments = counted(project, kind)
     large = services.is_large(judgments)
-    jobs = _jobs(project, kind)
-    rules = _rules_at_hand(project, kind, jobs["preview_job"], large=large)
+    jobs, run = _jobs(project, kind), selectors.newest_run(project, kind)
+    rules = _rules_at_hand(project, kind, jobs["preview_job"] if large else None, run)
     forms = rule_forms(kind, rules, request.POST or None)
     status, preview = 200, None
     if request.method == "POST":
@@ -96,7 +96,6 @@ def decisions(request: HttpRequest, project: Project) -> HttpResponse:
             if isinstance(reply, HttpResponse):
                 return reply
             preview = reply
-    run = selectors.newest_run(project, kind)
     page = _page(request, run)
     context: dict[str, Any] = {
         "project": project,
@@ -232,11 +231,10 @@ def _jobs(project: Project, kind: str) -> dict[str, Any]:
     }
 
 
-def _rules_at_hand(project: Project, kind: str, job: Job | None, *, large: bool) -> dict[str, Rule]:
-    """Return the rules that the form begins with: what a worker process counted last, unless a run came after it."""
+def _rules_at_hand(project: Project, kind: str, job: Job | None, run: DecisionRun | None) -> dict[str, Rule]:
+    """Return the rules that the form begins with: those that ``job`` counted, unless the newest run came after it."""
     rules = selectors.rules_now(project, kind)
-    newest = selectors.newest_run(project, kind)
-    if large and job is not None and (newest is None or newest.decided_at < job.created_at):
+    if job is not None and (run is None or run.decided_at < job.created_at):
         rules |= selectors.read_rules(kind, job.args["rules"])
     return rules
 

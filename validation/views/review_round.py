@@ -21,7 +21,8 @@ from hits.views.who import person
 from validation.domain.controls import ControlRole
 from validation.domain.sampling import WORDS
 from validation.selectors import judging as selectors
-from validation.selectors.judging import Found
+from validation.selectors.controls import usable_golds
+from validation.selectors.judging import REVIEW, Found
 from validation.services.judging import launch_review, usual_pool
 from validation.views.judging_forms import ReviewForm
 
@@ -45,7 +46,7 @@ def review_new(request: HttpRequest, project: Project) -> HttpResponse:
         authors,
         waiting,
         request.POST or None,
-        golds=selectors.golds(project),
+        golds=len(usable_golds(project, REVIEW)),
         initial=_wished(request.GET),
         usual_pool=usual_pool(project),
     )
@@ -83,10 +84,8 @@ def review_new(request: HttpRequest, project: Project) -> HttpResponse:
 
 def _wished(asked: QueryDict) -> dict[str, Any]:
     """Return what the address asks for: a link such as the planner's may fill the form in."""
-    names = set(ReviewForm.base_fields) - {
-        "workers",
-        "pool",
-    }  # whom it is open to is chosen on the page alone
+    # Whom the round is open to is chosen on the page alone.
+    names = set(ReviewForm.base_fields) - {"workers", "pool"}
     wished: dict[str, Any] = {name: asked[name] for name in names & set(asked)}
     return wished | ({"workers": asked.getlist("workers")} if "workers" in asked else {})
 
