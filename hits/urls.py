@@ -110,5 +110,7 @@ urlpatterns = [
     path("submissions/<int:assignment_id>/pay-again", review.pay_again, name="pay-again"),
     path("jobs/<int:job_id>/", jobs.job_detail, name="job-detail"),
     path("jobs/<int:job_id>/cancel", jobs.job_cancel, name="job-cancel"),
+    path("jobs/<int:job_id>/resume", jobs.job_resume, name="job-resume"),
+    path("jobs/<int:job_id>/log.txt", jobs.job_log, name="job-log"),
     path("api/jobs/<int:job_id>/", JobView.as_view(), name="api-job"),
 ]

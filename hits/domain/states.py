@@ -111,11 +111,14 @@ class JobState(StrEnum):
 
     QUEUED = "queued"
     RUNNING = "running"
+    WAITING = "waiting"
+    """Split into parts, which are jobs of their own; it goes on when the last of them is done."""
+
     DONE = "done"
     FAILED = "failed"
     CANCELLED = "cancelled"
 
 
-OPEN_JOB_STATES = (JobState.QUEUED, JobState.RUNNING)
+OPEN_JOB_STATES = (JobState.QUEUED, JobState.RUNNING, JobState.WAITING)
 OPEN_CALL_STATES = (CallState.PLANNED, CallState.INTENT)
 UNPUBLISHED_HIT_STATES = (HitState.PLANNED, HitState.INTENT)

@@ -4,7 +4,7 @@ from hits.models.batches import Batch, Extension, Hit, Unit
 from hits.models.calls import OutgoingCall, TopUp
 from hits.models.images import Image
 from hits.models.instructions import Instructions
-from hits.models.jobs import Heartbeat, Job
+from hits.models.jobs import Heartbeat, Job, JobLine
 from hits.models.people import ConsentText, Declaration, Demographics, Participation, Worker
 from hits.models.projects import AuditEvent, Membership, Project
 from hits.models.qualifications import BatchRequirement, Qualification, WorkerCall, WorkerDecision
@@ -38,6 +38,7 @@ __all__ = [
     "Image",
     "Instructions",
     "Job",
+    "JobLine",
     "MarketplaceEvent",
     "Membership",
     "Observation",

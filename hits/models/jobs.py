@@ -12,11 +12,14 @@ class Job(models.Model):
     """One piece of long work. The row is the truth; a broker message only says: look at it now.
 
     ``task`` is the Celery task's name; ``cursor`` is where to go on after a kill; ``lease_until``
-    says until when the present worker may be believed alive.
+    says until when the present worker may be believed alive. A job that was split has ``parts``, jobs of
+    their own that any worker takes. ``resumable`` says that its task goes on where an earlier run ended, so
+    that a person may start a stopped or failed one again; ``runs`` counts how often it was taken.
     """
 
     task = models.CharField(max_length=80)
     project = models.ForeignKey(Project, on_delete=models.CASCADE, null=True, related_name="jobs")
+    parent = models.ForeignKey("self", on_delete=models.CASCADE, null=True, related_name="parts")
     title = models.CharField(max_length=160)
     args = models.JSONField(default=dict)
     state = models.CharField(max_length=10, default=JobState.QUEUED)
@@ -26,6 +29,8 @@ class Job(models.Model):
     result = models.JSONField(default=dict)
     error = models.CharField(max_length=1000, blank=True)
     cancel_requested = models.BooleanField(default=False)
+    resumable = models.BooleanField(default=False)
+    runs = models.PositiveIntegerField(default=0)
     lease_owner = models.CharField(max_length=64, blank=True)
     lease_until = models.DateTimeField(null=True)
     created_by = models.ForeignKey(
@@ -56,6 +61,20 @@ class Job(models.Model):
 
     def __str__(self) -> str:
         return self.title
+
+
+class JobLine(models.Model):
+    """One line of a job's log: what a person who waits for it, or looks later, wants to know."""
+
+    job = models.ForeignKey(Job, on_delete=models.CASCADE, related_name="lines")
+    at = models.DateTimeField(auto_now_add=True)
+    text = models.CharField(max_length=400)
+
+    class Meta:
+        ordering = ["id"]
+
+    def __str__(self) -> str:
+        return self.text
 
 
 class Heartbeat(models.Model):

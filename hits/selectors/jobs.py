@@ -1,6 +1,6 @@
 """Read jobs."""
 
-from django.db.models import QuerySet
+from django.db.models import QuerySet, Sum
 from django.utils import timezone
 
 from hits.domain.speed import speed_words
@@ -15,10 +15,18 @@ def open_under(*keys: str) -> "QuerySet[Job]":
     return Job.objects.filter(exclusive_key__in=keys, state__in=OPEN_JOB_STATES)
 
 
+def counts(job: Job) -> tuple[int, int]:
+    """Return how much of a job is done, and of how much; what its parts have done is counted in."""
+    if job.state != JobState.WAITING:
+        return job.done, job.total
+    return job.done + (job.parts.aggregate(done=Sum("done"))["done"] or 0), job.total
+
+
 def speed_of(job: Job) -> str:
     """Return how fast a running job goes and how long it still takes, in words; nothing when that is unknown."""
-    if job.state != JobState.RUNNING or job.started_at is None:
+    if job.state not in (JobState.RUNNING, JobState.WAITING) or job.started_at is None:
         return ""
     seconds = (timezone.now() - job.started_at).total_seconds()
-    since = int(job.cursor.get(SINCE, job.done))
-    return speed_words(done=job.done, since=since, total=job.total, seconds=seconds)
+    done, total = counts(job)
+    since = int(job.cursor.get(SINCE, done))
+    return speed_words(done=done, since=since, total=total, seconds=seconds)

@@ -42,3 +42,53 @@ def mark_duplicates(
             duplicates=len(members),
         )
     return len(members)
+
+
+@transaction.atomic
+def add_duplicates(
+    *, project: Project, kept: int, duplicates: Sequence[int], by: AbstractBaseUser | None = None
+) -> int:
+    """Mark images as duplicates of one that is kept; all other marks stay. Repeatable.
+
+    When ``kept`` is a duplicate itself, the image that it stands behind is the one kept, and duplicates of a newly
+    marked image follow it, so that a mark never points at an image that is not offered.
+
+    Returns:
+        the key of the image that is kept.
+
+    Raises:
+        Refused: an image of another project, or one that the kept one stands behind.
+    """
+    known = {image.pk: image for image in Image.objects.filter(project=project, pk__in={kept, *duplicates})}
+    if missing := {kept, *duplicates} - set(known):
+        raise Refused(f"image {min(missing)} is not in this project")
+    root = known[kept].duplicate_of_id or kept
+    if root in duplicates:
+        raise Refused(
+            f"{known[root].name} is the one kept of its group; keep it here too, or offer the other again"
+        )
+    Image.objects.filter(project=project, duplicate_of__in=list(duplicates)).update(duplicate_of=root)
+    Image.objects.filter(project=project, pk__in=list(duplicates)).update(duplicate_of=root)
+    audit.record(
+        project=project,
+        actor=by,
+        action="images.duplicates",
+        subject=root,
+        kept=1,
+        duplicates=len(duplicates),
+    )
+    return root
+
+
+@transaction.atomic
+def offer_again(*, project: Project, image: int, by: AbstractBaseUser | None = None) -> None:
+    """Take the mark of one duplicate off. Repeatable.
+
+    Raises:
+        Refused: it is not in the project.
+    """
+    found = Image.objects.filter(project=project, pk=image)
+    if not found.exists():
+        raise Refused(f"image {image} is not in this project")
+    if found.filter(duplicate_of__isnull=False).update(duplicate_of=None):
+        audit.record(project=project, actor=by, action="images.offer_again", subject=image)

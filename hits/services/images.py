@@ -3,6 +3,7 @@
 import hashlib
 import io
 import struct
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -56,6 +57,25 @@ class Decoded:
     height: int
 
 
+@dataclass(frozen=True, slots=True)
+class Incoming:
+    """A file that came in, not looked at yet."""
+
+    name: str
+    data: bytes
+    about: Description = Description()
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A file with its hash, and the picture to store; ``decoded`` is absent for one that the project has."""
+
+    name: str
+    original_sha256: str
+    about: Description
+    decoded: Decoded | None
+
+
 def import_image(
     *, project: Project, name: str, data: bytes, about: Description = Description()
 ) -> tuple[Image, bool]:
@@ -68,33 +88,95 @@ def import_image(
     known = Image.objects.filter(project=project, original_sha256=original).first()
     if known is not None:
         return known, False
-    decoded = decode(name, data)
-    _check_stated_size(name, decoded, about)
-    taken = url_taken(project, about.source_url)
-    if taken is not None:
-        raise BadFile(f"{name}: its url is that of {taken.name} already; give each photo its own")
+    prepared = prepare_image(Incoming(name, data, about), frozenset())
+    (stored,) = store_images(project=project, prepared=[prepared])
+    if isinstance(stored, BadFile):
+        raise stored
+    return stored
+
+
+def known_originals(project: Project, files: Iterable[Incoming]) -> frozenset[str]:
+    """Return the hashes of those files that the project has; one query."""
+    hashes = [hashlib.sha256(file.data).hexdigest() for file in files]
+    rows = Image.objects.filter(project=project, original_sha256__in=hashes)
+    return frozenset(rows.values_list("original_sha256", flat=True))
+
+
+def prepare_image(file: Incoming, known: Container[str]) -> Prepared:
+    """Decode a file and check it, unless its hash is ``known``. Asks no database, so that threads may do it.
+
+    Raises:
+        BadFile: the picture cannot be used; the message names it, the reason and the mend.
+    """
+    original = hashlib.sha256(file.data).hexdigest()
+    if original in known:
+        return Prepared(file.name, original, file.about, None)
+    decoded = decode(file.name, file.data)
+    _check_stated_size(file.name, decoded, file.about)
+    return Prepared(file.name, original, file.about, decoded)
+
+
+@transaction.atomic
+def store_images(*, project: Project, prepared: Sequence[Prepared]) -> "list[tuple[Image, bool] | BadFile]":
+    """Store a few pictures with a handful of queries; each comes back with whether it is new.
+
+    A picture whose address another one has is not stored; its place holds the reason.
+    """
+    originals = [item.original_sha256 for item in prepared]
+    rows = Image.objects.filter(project=project, original_sha256__in=originals)
+    known = {image.original_sha256: image for image in rows}
+    urls = [item.about.source_url for item in prepared if item.about.source_url]
+    owners = {image.source_url: image for image in Image.objects.filter(project=project, source_url__in=urls)}
+    fresh: dict[str, Image] = {}
+    problems: dict[int, BadFile] = {}
+    for at, item in enumerate(prepared):
+        if item.decoded is None or item.original_sha256 in known or item.original_sha256 in fresh:
+            continue
+        image = _row(project, item, item.decoded)
+        owner = owners.setdefault(image.source_url, image) if image.source_url else image
+        if owner is not image:
+            problems[at] = BadFile(
+                f"{item.name}: its url is that of {owner.name} already; give each photo its own"
+            )
+            continue
+        fresh[item.original_sha256] = image
+    Image.objects.bulk_create(fresh.values(), ignore_conflicts=True)  # somebody may store the same meanwhile
+    stored = {image.original_sha256: image for image in rows.all()}
+    return [
+        problems.get(at) or _outcome(item, stored, fresh.pop(item.original_sha256, None))
+        for at, item in enumerate(prepared)
+    ]
+
+
+def _outcome(
+    item: Prepared, stored: Mapping[str, Image], fresh: Image | None
+) -> "tuple[Image, bool] | BadFile":
+    image = stored.get(item.original_sha256)
+    if image is None:
+        return BadFile(f"{item.name}: was stored by somebody else at this moment; import it again")
+    return image, fresh is not None
+
+
+def _row(project: Project, item: Prepared, decoded: Decoded) -> Image:
     digest = hashlib.sha256(decoded.data).hexdigest()
-    with transaction.atomic():
-        image, created = Image.objects.get_or_create(
-            project=project,
-            original_sha256=original,
-            defaults={
-                "name": Path(name).name[:200],
-                "sha256": digest,
-                "width": decoded.width,
-                "height": decoded.height,
-                "bytes": len(decoded.data),
-                "source_url": about.source_url,
-                "credit": about.credit[:300],
-                "licence": about.licence[:120],
-                "alt": about.alt[:300],
-                "split": about.split,
-                "entity_count": about.entity_count,
-                # Content-addressed: the name tells nothing about people and cannot clash.
-                "file": _store(digest, decoded),
-            },
-        )
-    return image, created
+    about = item.about
+    return Image(
+        project=project,
+        original_sha256=item.original_sha256,
+        name=Path(item.name).name[:200],
+        sha256=digest,
+        width=decoded.width,
+        height=decoded.height,
+        bytes=len(decoded.data),
+        source_url=about.source_url,
+        credit=about.credit[:300],
+        licence=about.licence[:120],
+        alt=about.alt[:300],
+        split=about.split,
+        entity_count=about.entity_count,
+        # Content-addressed: the name tells nothing about people and cannot clash.
+        file=_store(digest, decoded),
+    )
 
 
 def url_taken(project: Project, url: str) -> Image | None:

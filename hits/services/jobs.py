@@ -2,28 +2,38 @@
 
 import logging
 import threading
+import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from datetime import timedelta
 from typing import Any
 
 from celery import current_app
 from django.contrib.auth.models import AbstractBaseUser
+from django.db import Error as DatabaseFault
 from django.db import IntegrityError, connection, transaction
 from django.db.models import F, Q
 from django.utils import timezone
 
 from hits.domain.states import OPEN_JOB_STATES, JobState
-from hits.models import Heartbeat, Job, Project
-from hits.selectors.jobs import SINCE
+from hits.models import Heartbeat, Job, JobLine, Project
+from hits.selectors.jobs import SINCE, open_under
+from hits.services import job_parts
 from hits.services.errors import Conflict, Refused
+from hits.services.job_parts import Split
 
 logger = logging.getLogger(__name__)
 
-LEASE = timedelta(seconds=60)
-HEARTBEAT_SECONDS = 15.0
+# A job whose worker died is taken over after a lease and a round of the sweeper, well within a minute.
+LEASE = timedelta(seconds=30)
+HEARTBEAT_SECONDS = 7.0
+FOLLOW_SECONDS = 0.5
 WORKER = "worker"
+LONGEST_LINE = 400
+Listener = Callable[[Job, str], None]
+_listener: ContextVar[Listener | None] = ContextVar("listener", default=None)
 
 
 class Cancelled(Exception):
@@ -56,6 +66,12 @@ class Progress:
             raise Cancelled("another worker took this job over")
         if mine.filter(cancel_requested=True).exists():
             raise Cancelled("cancelled")
+        self.job.done, self.job.total = done, changes.get("total", self.job.total)
+        _tell(self.job, "")
+
+    def log(self, text: str) -> None:
+        """Write a line that people read on the job's page and on the command line."""
+        write_line(self.job, text)
 
 
 def enqueue(
@@ -65,9 +81,16 @@ def enqueue(
     project: Project | None = None,
     by: AbstractBaseUser | None = None,
     exclusive_key: str = "",
+    resumable: bool = False,
+    queue: bool = True,
     **args: Any,
 ) -> Job:
     """Write a job row and wake a worker once it is committed.
+
+    Args:
+        exclusive_key: at most one open job holds it.
+        resumable: the task goes on where an earlier run ended, so a person may start it again.
+        queue: false when this process runs it at once (``run_here``).
 
     Raises:
         Conflict: an open job holds the same ``exclusive_key``.
@@ -81,10 +104,14 @@ def enqueue(
                 created_by_id=by.pk if by else None,
                 args=args,
                 exclusive_key=exclusive_key,
+                resumable=resumable,
             )
     except IntegrityError as error:
-        raise Conflict(f"{title}: is under way already; wait for it or cancel it") from error
-    wake(job)
+        holder = open_under(exclusive_key).first()
+        number = f" as job {holder.pk}" if holder else ""
+        raise Conflict(f"{title}: is under way already{number}; wait for it or cancel it") from error
+    if queue:
+        wake(job)
     return job
 
 
@@ -109,17 +136,30 @@ def claimed(job_id: int) -> Iterator[Progress | None]:
     """
     owner = uuid.uuid4().hex
     now = timezone.now()
-    free = Q(state=JobState.QUEUED) | Q(state=JobState.RUNNING, lease_until__lt=now)
+    free = Q(state=JobState.QUEUED) | job_parts.lost(now)
     taken = Job.objects.filter(free, pk=job_id).update(
-        state=JobState.RUNNING, lease_owner=owner, lease_until=now + LEASE, started_at=now, error=""
+        state=JobState.RUNNING,
+        lease_owner=owner,
+        lease_until=now + LEASE,
+        started_at=now,
+        error="",
+        runs=F("runs") + 1,
     )
     if not taken:
         yield None
         return
     job = Job.objects.get(pk=job_id)
+    if job.runs > 1:
+        write_line(job, _beginning(job))
     over = _keep_alive(job)
     try:
         yield Progress(job)
+    except Split as split:
+        for part in job_parts.store(job, split):
+            wake(part)
+    except KeyboardInterrupt:
+        _finish(job, JobState.CANCELLED, error="stopped at the keyboard")
+        raise
     except Cancelled as reason:
         _finish(job, JobState.CANCELLED, error=str(reason))
     except Refused as reason:
@@ -142,10 +182,14 @@ def _keep_alive(job: Job) -> threading.Event:
     over = threading.Event()
 
     def renew() -> None:
+        mine = Job.objects.filter(pk=job.pk, lease_owner=job.lease_owner, state=JobState.RUNNING)
         while not over.wait(HEARTBEAT_SECONDS):
-            mine = Job.objects.filter(pk=job.pk, lease_owner=job.lease_owner, state=JobState.RUNNING)
-            mine.update(lease_until=timezone.now() + LEASE)
-            beat()
+            try:
+                mine.update(lease_until=timezone.now() + LEASE)
+                beat()
+            except DatabaseFault:  # busy or away for a moment; the lease lasts for several more attempts
+                logger.warning("job %s: its lease was not renewed; trying again", job.pk, exc_info=True)
+                connection.close()
         connection.close()
 
     threading.Thread(target=renew, name=f"lease-of-job-{job.pk}", daemon=True).start()
@@ -158,26 +202,114 @@ def set_result(*, job: Job, **result: Any) -> None:
 
 
 def cancel(*, job: Job) -> None:
-    """Ask a job to stop; a queued one stops at once.
+    """Ask a job to stop. One that nobody works on stops at once: it is queued, waits, or its process died.
 
     Raises:
         Conflict: it is over already.
     """
-    if Job.objects.filter(pk=job.pk, state=JobState.QUEUED).update(
-        state=JobState.CANCELLED, finished_at=timezone.now()
-    ):
+    now = timezone.now()
+    idle = Q(state__in=(JobState.QUEUED, JobState.WAITING)) | job_parts.lost(now)
+    ended = Job.objects.filter(idle, pk=job.pk).update(state=JobState.CANCELLED, finished_at=now)
+    job_parts.cancel(job.pk)
+    if ended:
+        write_line(job, "Cancelled")
+        if job.parent_id:
+            _settle(job.parent_id)
         return
     if not Job.objects.filter(pk=job.pk, state=JobState.RUNNING).update(cancel_requested=True):
         raise Conflict("the job is over already")
+
+
+def resume(*, job: Job, queue: bool = True) -> Job:
+    """Start a stopped or failed job again where it ended, or one whose process died; ``queue`` as for ``enqueue``.
+
+    Raises:
+        Conflict: somebody works on it, it cannot go on by itself, or another of its kind is under way.
+    """
+    now = timezone.now()
+    over = Q(state__in=(JobState.FAILED, JobState.CANCELLED)) | job_parts.lost(now)
+    try:
+        with transaction.atomic():
+            job_parts.give_up(job.pk, now)
+            taken = Job.objects.filter(over, pk=job.pk, resumable=True, parent=None).update(
+                state=JobState.QUEUED,
+                cancel_requested=False,
+                error="",
+                finished_at=None,
+                lease_owner="",  # a process that was only slow must not end it in the new one's name
+            )
+            if not taken:
+                raise Conflict(f"{job.title}: {_why_not_resumed(job)}")
+    except IntegrityError as error:
+        raise Conflict(f"{job.title}: another one is under way; wait for it or cancel it") from error
+    job.refresh_from_db()
+    if queue:
+        wake(job)
+    return job
+
+
+def _why_not_resumed(job: Job) -> str:
+    held = Job.objects.filter(pk=job.pk, state__in=(JobState.RUNNING, JobState.WAITING), resumable=True)
+    if held.filter(parent=None).exists():
+        seconds = int(LEASE.total_seconds())
+        return f"somebody works on it, or did until less than {seconds} seconds ago; wait and try again"
+    return "it cannot be resumed; start it anew"
+
+
+def run_here(*, job: Job, listener: Listener | None = None) -> Job:
+    """Run a job and its parts in this process, as a worker would, and return it as it ended.
+
+    What a worker took first is waited for. Needs no worker, and lets one help with the parts. A fault of the
+    work is not raised: it fails its part and the whole, which say why.
+
+    The listener is told of each step and each line of the log: the job, and the line or nothing.
+    """
+    current_app.loader.import_default_modules()  # outside of a worker nobody has registered the tasks yet
+    token = _listener.set(listener)
+    try:
+        while job.state in OPEN_JOB_STATES:
+            before = (job.state, job.runs)
+            for part in job.parts.filter(state__in=OPEN_JOB_STATES).order_by("pk"):
+                _run_task(part)
+            _settle(job.pk)  # whoever ended the last part may have died before it said so
+            _run_task(job)
+            job.refresh_from_db()
+            if (job.state, job.runs) == before:  # a worker has it, or its last part: follow it
+                time.sleep(FOLLOW_SECONDS)
+    finally:
+        _listener.reset(token)
+    return job
+
+
+def _run_task(job: Job) -> None:
+    try:
+        current_app.tasks[job.task](job.pk)
+    except Exception:
+        if Job.objects.filter(pk=job.pk, state__in=OPEN_JOB_STATES).exists():
+            raise  # no end of it was written; to call it again would go on for ever
+        logger.debug("job %s failed", job.pk, exc_info=True)
+
+
+def write_line(job: Job, text: str) -> None:
+    """Add a line to a job's log."""
+    JobLine.objects.create(job_id=job.parent_id or job.pk, text=text[:LONGEST_LINE])
+    _tell(job, text)
+
+
+def _tell(job: Job, text: str) -> None:
+    listener = _listener.get()
+    if listener is not None:
+        listener(job, text)
 
 
 def sweep() -> int:
     """Wake queued jobs that nobody took and running ones whose worker has gone; return how many."""
     now = timezone.now()
     beat()
+    for parent in job_parts.orphaned():
+        _settle(parent)
     waiting = Job.objects.filter(
-        Q(state=JobState.QUEUED, created_at__lt=now - timedelta(seconds=5))
-        | Q(state=JobState.RUNNING, lease_until__lt=now)
+        Q(state=JobState.QUEUED, created_at__lt=now - timedelta(seconds=5)) | job_parts.lost(now)
     )
     count = 0
     for job in waiting:
@@ -197,4 +329,25 @@ def _finish(job: Job, state: JobState, *, error: str = "") -> None:
     changes: dict[str, Any] = {"state": state, "finished_at": timezone.now(), "error": error[:1000]}
     if state is JobState.DONE:
         changes["done"] = F("total")
-    Job.objects.filter(pk=job.pk, lease_owner=job.lease_owner, state__in=OPEN_JOB_STATES).update(**changes)
+    mine = Job.objects.filter(pk=job.pk, lease_owner=job.lease_owner, state__in=OPEN_JOB_STATES)
+    if mine.update(**changes):
+        write_line(job, _ending(job, state, error))
+        if job.parent_id:
+            _settle(job.parent_id)
+
+
+def _beginning(job: Job) -> str:
+    if job.total and job.done == job.total and job.parts.exists():
+        return "All parts are done"
+    return f"Taken up again at {job.done} of {job.total}" if job.total else "Taken up again"
+
+
+def _ending(job: Job, state: JobState, error: str) -> str:
+    words = f"{job.title}: {state}" if job.parent_id else state.capitalize()
+    return f"{words} ({error})" if error else words
+
+
+def _settle(parent_id: int) -> None:
+    parent = job_parts.settle(parent_id)
+    if parent is not None:
+        wake(parent)

@@ -118,6 +118,12 @@ _ACTIONS = {
     "comparison.build": "Built comparison sets",
     "version.create": "Made a draft version",
     "version.seal": "Sealed a version",
+    "images.import_source": "Imported a collection",
+    "images.offer_again": "Offered a photo again",
+    "proposals.request": "Asked for box proposals",
+    "texts.analyse": "Analysed texts",
+    "audit.create": "Began an audit",
+    "audit.close": "Closed an audit",
 }
 _SUBJECTS = {
     "batch": "batch-detail",

@@ -1,25 +1,32 @@
-"""Long work: what it is doing, and a way to stop it."""
+"""Long work: what it is doing and did, and ways to stop it and to let it go on."""
 
 from collections.abc import Iterator
 from typing import Any
 
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
-from django.http import Http404, HttpRequest, HttpResponse
+from django.core.paginator import Page, Paginator
+from django.db.models import Case, QuerySet, Value, When
+from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
 from hits.domain.evidence import words
-from hits.domain.states import OPEN_JOB_STATES, Role
-from hits.models import Batch, Job
+from hits.domain.states import OPEN_JOB_STATES, JobState, Role
+from hits.models import Batch, Job, JobLine
 from hits.services import extend, top_up
 from hits.services import jobs as services
 from hits.services.errors import Refused
 from hits.views.access import check_access
 
+LINES_SHOWN = 200
+PARTS_PER_PAGE = 50
+SECTIONS = {"curation": "curation", "validation": "judging"}  # by the app that a task belongs to
+ENDED_EARLY = (JobState.FAILED, JobState.CANCELLED)
+
 
 def _job(request: HttpRequest, job_id: int) -> Job:
-    job = Job.objects.select_related("project", "created_by").filter(pk=job_id).first()
+    job = Job.objects.select_related("project", "created_by", "parent").filter(pk=job_id).first()
     if job is None:
         raise Http404("There is no such page.")
     if job.project is not None:
@@ -31,18 +38,52 @@ def _job(request: HttpRequest, job_id: int) -> Job:
 
 @require_safe
 def job_detail(request: HttpRequest, job_id: int) -> HttpResponse:
-    """Show one job."""
+    """Show one job: how far it is, its parts, its log and what it found."""
     job = _job(request, job_id)
-    batch = Batch.objects.filter(pk=job.args.get("batch") or 0, project=job.project).first()
+    batch = _batch_of(job)
+    lines = list(job.lines.order_by("-pk")[:LINES_SHOWN])[::-1]
     context = {
         "project": job.project,
-        "section": "batches" if batch else "",
+        "section": "batches" if batch else SECTIONS.get(job.task.partition(".")[0], ""),
         "job": job,
         "batch": batch,
         "result": list(_facts(job.result)),
         "open": job.state in OPEN_JOB_STATES,
+        "resumable": job.resumable and job.parent is None and job.state in ENDED_EARLY,
+        "lines": lines,
+        "newest": lines[-1].pk if lines else 0,
+        "earlier": job.lines.count() - len(lines),
+        "page": _parts(job, request.GET.get("page")),
     }
     return render(request, "hits/job.html", context)
+
+
+def _batch_of(job: Job) -> Batch | None:
+    return Batch.objects.filter(pk=job.args.get("batch") or 0, project=job.project).first()
+
+
+def _parts(job: Job, number: str | None) -> "Page[Job]":
+    """A page of the job's parts: what went wrong first, then what is being done, what waits, what is done."""
+    states = (JobState.FAILED, JobState.RUNNING, JobState.QUEUED, JobState.CANCELLED)
+    places = [When(state=state, then=Value(place)) for place, state in enumerate(states)]
+    parts = job.parts.order_by(Case(*places, default=Value(len(states))), "pk")
+    return Paginator(parts, PARTS_PER_PAGE).get_page(number)
+
+
+@require_safe
+def job_log(request: HttpRequest, job_id: int) -> StreamingHttpResponse:
+    """Hand out a job's whole log as text, one line each with its time in UTC."""
+    job = _job(request, job_id)
+    name = f'attachment; filename="job-{job.pk}-log.txt"'
+    text = "text/plain; charset=utf-8"
+    return StreamingHttpResponse(
+        _written(job.lines.all()), content_type=text, headers={"Content-Disposition": name}
+    )
+
+
+def _written(lines: "QuerySet[JobLine]") -> Iterator[str]:
+    for line in lines.iterator(chunk_size=500):
+        yield f"{line.at:%Y-%m-%d %H:%M:%S} {line.text}\n"
 
 
 def _facts(result: dict[str, Any], of: str = "") -> Iterator[tuple[str, Any]]:
@@ -67,5 +108,18 @@ def job_cancel(request: HttpRequest, job_id: int) -> HttpResponse:
         messages.warning(request, f"{job.title}: {error}.")
     else:
         messages.success(request, f"{job.title}: asked to stop. What is done stays done.")
-    batch = Batch.objects.filter(pk=job.args.get("batch") or 0, project=job.project).first()
+    batch = _batch_of(job)
     return redirect("batch-detail", batch.pk) if batch else redirect("job-detail", job.pk)
+
+
+@require_POST
+def job_resume(request: HttpRequest, job_id: int) -> HttpResponse:
+    """Let a job that failed or was cancelled go on where it ended."""
+    job = _job(request, job_id)
+    try:
+        services.resume(job=job)
+    except Refused as error:
+        messages.warning(request, f"Not resumed: {error}.")
+    else:
+        messages.success(request, f"{job.title}: is queued again, and goes on where it ended.")
+    return redirect("job-detail", job.pk)

@@ -99,6 +99,8 @@ PAGES = [
     acts("pay-again", "assignment"),
     Page("job-detail", "job"),
     acts("job-cancel", "job"),
+    acts("job-resume", "job"),
+    Page("job-log", "job"),
     Page("api-job", "job"),
 ]
 

@@ -2,20 +2,26 @@
 
 import threading
 import time
+from collections.abc import Iterator
 from datetime import timedelta
+from typing import Any
 
 import pytest
+from celery import current_app, shared_task
+from django.db import OperationalError
 from django.utils import timezone
 
 from hits.domain.states import JobState
 from hits.models import Heartbeat, Job
+from hits.selectors.jobs import counts
 from hits.services import jobs
 from hits.services.errors import Conflict, Refused
+from hits.services.job_parts import Part, Split
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-def _job(**more: str) -> Job:
+def _job(**more: Any) -> Job:
     return jobs.enqueue(task="hits.nothing", title="Nothing", **more)
 
 
@@ -73,6 +79,28 @@ def test_the_lease_is_renewed_while_one_step_takes_long(monkeypatch: pytest.Monk
         assert job.lease_until > timezone.now()
 
 
+def test_the_lease_is_renewed_after_a_database_error(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(jobs, "HEARTBEAT_SECONDS", 0.02)
+    beats = []
+
+    def busy_at_first() -> None:
+        beats.append(timezone.now())
+        if len(beats) == 1:
+            raise OperationalError("database is locked")
+
+    monkeypatch.setattr(jobs, "beat", busy_at_first)
+    job = _job()
+    ends = time.monotonic() + 10
+    with jobs.claimed(job.pk):
+        while len(beats) < 3 and time.monotonic() < ends:
+            time.sleep(0.02)
+    assert len(beats) >= 3
+    assert f"job {job.pk}: its lease was not renewed; trying again" in caplog.text
+    assert "database is locked" in caplog.text
+
+
 def test_a_worker_that_was_replaced_stops_at_its_next_step() -> None:
     job = _job()
     with jobs.claimed(job.pk) as progress:
@@ -127,3 +155,247 @@ def test_a_refusal_is_kept_as_the_reason_and_a_fault_is_raised() -> None:
 def test_sweeping_says_that_a_worker_is_alive() -> None:
     jobs.sweep()
     assert (timezone.now() - Heartbeat.objects.get(name=jobs.WORKER).at).total_seconds() < 5
+
+
+@pytest.fixture
+def halves() -> Iterator[list[str]]:
+    """Register a task that is split into two halves, and tell what was run."""
+    ran: list[str] = []
+
+    @shared_task(name="hits.test_whole")
+    def whole(job_id: int) -> None:
+        with jobs.claimed(job_id) as progress:
+            if progress is not None:
+                missing = [name for name in ("left", "right") if name not in ran]
+                if missing:
+                    parts = [Part(f"The {name} half", 5, {"name": name}) for name in missing]
+                    raise Split(task="hits.test_half", parts=parts, done=10 - 5 * len(missing))
+                ran.append("whole")
+
+    @shared_task(name="hits.test_half")
+    def half(job_id: int) -> None:
+        with jobs.claimed(job_id) as progress:
+            if progress is not None:
+                name = progress.job.args["name"]
+                progress.advance(3, 5)
+                if name in broken:
+                    raise Refused(f"the {name} half is broken")
+                if name in faults:
+                    raise ZeroDivisionError(f"the {name} half")
+                ran.append(name)
+
+    broken: set[str] = set()
+    faults: set[str] = set()
+    half.broken, half.faults = broken, faults
+    current_app.finalize()
+    yield ran
+    for name in ("hits.test_whole", "hits.test_half"):
+        current_app.tasks.pop(name, None)
+
+
+def _whole() -> Job:
+    return jobs.enqueue(task="hits.test_whole", title="Both halves", queue=False, resumable=True)
+
+
+def test_a_split_job_goes_on_when_its_last_part_is_done(halves: list[str]) -> None:
+    job = _whole()
+    current_app.tasks["hits.test_whole"](job.pk)
+    job.refresh_from_db()
+    assert (job.state, job.total, halves) == (JobState.WAITING, 10, [])
+    left, right = job.parts.order_by("pk")
+    current_app.tasks["hits.test_half"](left.pk)
+    job.refresh_from_db()
+    assert (job.state, counts(job)) == (JobState.WAITING, (5, 10))
+    current_app.tasks["hits.test_half"](right.pk)
+    job.refresh_from_db()
+    assert job.state == JobState.QUEUED  # woken, and taken by the next worker
+    current_app.tasks["hits.test_whole"](job.pk)
+    job.refresh_from_db()
+    assert (job.state, job.done, halves) == (JobState.DONE, 10, ["left", "right", "whole"])
+
+
+def test_a_split_job_runs_in_one_process_too(halves: list[str]) -> None:
+    told: list[str] = []
+    job = jobs.run_here(job=_whole(), listener=lambda row, line: told.append(line or str(row.done)))
+    assert (job.state, halves) == (JobState.DONE, ["left", "right", "whole"])
+    assert "3" in told
+    assert "Done" in told
+
+
+def test_a_failed_part_fails_the_whole_and_resuming_does_what_is_missing(halves: list[str]) -> None:
+    broken = current_app.tasks["hits.test_half"].broken
+    broken.add("right")
+    job = jobs.run_here(job=_whole())
+    assert (job.state, job.error) == (JobState.FAILED, "The right half: the right half is broken")
+    broken.clear()
+    job = jobs.run_here(job=jobs.resume(job=job, queue=False))
+    assert (job.state, halves) == (JobState.DONE, ["left", "right", "whole"])
+    lines = [line.text for line in job.lines.all()]
+    assert lines == [
+        "The left half: done",
+        "The right half: failed (the right half is broken)",
+        "Taken up again at 8 of 10",
+        "The right half: done",
+        "All parts are done",
+        "Done",
+    ]
+
+
+def test_cancelling_a_split_job_cancels_its_parts_and_it_can_be_resumed(halves: list[str]) -> None:
+    job = _whole()
+    current_app.tasks["hits.test_whole"](job.pk)
+    jobs.cancel(job=job)
+    job.refresh_from_db()
+    assert job.state == JobState.CANCELLED
+    assert {part.state for part in job.parts.all()} == {"cancelled"}
+    assert jobs.run_here(job=jobs.resume(job=job, queue=False)).state == JobState.DONE
+
+
+def test_a_part_with_a_fault_fails_the_whole_and_the_others_are_done(halves: list[str]) -> None:
+    faults = current_app.tasks["hits.test_half"].faults
+    faults.add("left")
+    job = jobs.run_here(job=_whole())
+    assert (job.state, job.error) == (JobState.FAILED, "The left half: ZeroDivisionError: the left half")
+    assert halves == ["right"]
+    assert {part.state for part in job.parts.all()} == {"failed", "done"}
+    faults.clear()
+    assert jobs.run_here(job=jobs.resume(job=job, queue=False)).state == JobState.DONE
+
+
+def test_what_cannot_even_begin_is_raised_and_not_tried_for_ever() -> None:
+    with pytest.raises(current_app.tasks.NotRegistered):
+        jobs.run_here(job=jobs.enqueue(task="hits.not_known", title="Unknown", queue=False))
+
+
+def _die(*rows: Job) -> None:
+    """Leave the rows as a process does that is killed, a while later."""
+    past = timezone.now() - timedelta(seconds=1)
+    for row in rows:
+        Job.objects.filter(pk=row.pk).update(state="running", lease_owner="dead", lease_until=past, runs=1)
+
+
+def test_a_job_whose_process_died_is_resumed_without_a_worker(halves: list[str]) -> None:
+    job = _whole()
+    _die(job)
+    job.refresh_from_db()
+    assert jobs.run_here(job=jobs.resume(job=job, queue=False)).state == JobState.DONE
+    with pytest.raises(Conflict, match="cannot be resumed"):
+        jobs.resume(job=job)
+
+
+def test_a_job_that_somebody_works_on_is_not_resumed(halves: list[str]) -> None:
+    job = _whole()
+    with jobs.claimed(job.pk), pytest.raises(Conflict, match=r"somebody works on it.*30 seconds"):
+        jobs.resume(job=job, queue=False)
+    other = _whole()
+    current_app.tasks["hits.test_whole"](other.pk)
+    part = other.parts.first()
+    assert part is not None
+    with jobs.claimed(part.pk), pytest.raises(Conflict, match="somebody works on it"):
+        jobs.resume(job=other, queue=False)
+    assert {row.state for row in other.parts.all()} == {"done", "queued"}
+
+
+def test_a_process_that_was_only_slow_does_not_end_the_resumed_job() -> None:
+    job = _job(resumable=True)
+    with jobs.claimed(job.pk):
+        Job.objects.filter(pk=job.pk).update(lease_until=timezone.now() - timedelta(seconds=1))
+        jobs.resume(job=job, queue=False)
+    job.refresh_from_db()
+    assert job.state == JobState.QUEUED
+
+
+def test_a_job_whose_process_died_is_cancelled_at_once_and_gives_its_key_back() -> None:
+    job = _job(exclusive_key="publish:1")
+    _die(job)
+    with pytest.raises(Conflict, match=f"under way already as job {job.pk};"):
+        _job(exclusive_key="publish:1")
+    jobs.cancel(job=job)
+    job.refresh_from_db()
+    assert job.state == JobState.CANCELLED
+    _job(exclusive_key="publish:1")
+
+
+@pytest.fixture
+def orphans(halves: list[str]) -> Job:
+    """Return a split job whose process died in its first part."""
+    job = _whole()
+    current_app.tasks["hits.test_whole"](job.pk)
+    part = job.parts.order_by("pk").first()
+    assert part is not None
+    _die(part)
+    Job.objects.filter(pk=part.pk).update(done=2)
+    job.refresh_from_db()
+    return job
+
+
+def test_a_split_job_whose_process_died_within_a_part_is_resumed(orphans: Job, halves: list[str]) -> None:
+    job = jobs.resume(job=orphans, queue=False)
+    assert (job.state, job.done) == (JobState.QUEUED, 2)
+    assert {part.state for part in job.parts.all()} == {"cancelled"}
+    assert jobs.run_here(job=job).state == JobState.DONE
+    assert halves == ["left", "right", "whole"]
+
+
+def test_running_a_split_job_here_takes_parts_whose_process_died(orphans: Job, halves: list[str]) -> None:
+    assert jobs.run_here(job=orphans).state == JobState.DONE
+    assert halves == ["left", "right", "whole"]
+
+
+def test_cancelling_a_split_job_ends_parts_whose_process_died(orphans: Job) -> None:
+    jobs.cancel(job=orphans)
+    assert {part.state for part in orphans.parts.all()} == {"cancelled"}
+
+
+def test_a_part_that_cannot_go_on_by_itself_is_left_as_it_is(orphans: Job) -> None:
+    Job.objects.filter(pk=orphans.pk).update(resumable=False)
+    with pytest.raises(Conflict, match="cannot be resumed"):
+        jobs.resume(job=orphans)
+    orphans.refresh_from_db()
+    assert orphans.state == JobState.WAITING
+    assert {part.state for part in orphans.parts.all()} == {"running", "queued"}
+
+
+def test_running_here_notices_that_all_parts_are_over(halves: list[str]) -> None:
+    job = _whole()
+    current_app.tasks["hits.test_whole"](job.pk)
+    halves += ["left", "right"]
+    job.parts.all().update(state=JobState.DONE)
+    job.refresh_from_db()
+    assert jobs.run_here(job=job).state == JobState.DONE
+
+
+def test_a_part_whose_end_was_not_told_is_noticed_by_the_sweeper(halves: list[str]) -> None:
+    job = _whole()
+    current_app.tasks["hits.test_whole"](job.pk)
+    halves += ["left", "right"]
+    job.parts.all().update(state=JobState.DONE)  # as if the worker died before it looked at the whole
+    jobs.sweep()
+    job.refresh_from_db()
+    assert job.state == JobState.QUEUED
+
+
+def test_only_a_resumable_job_that_is_over_is_resumed(halves: list[str]) -> None:
+    with pytest.raises(Conflict, match="cannot be resumed"):
+        jobs.resume(job=_whole())
+    plain = _job()
+    jobs.cancel(job=plain)
+    with pytest.raises(Conflict, match="cannot be resumed"):
+        jobs.resume(job=plain)
+
+
+def test_resuming_makes_way_for_another_of_its_kind(halves: list[str]) -> None:
+    more = {"exclusive_key": "halves", "resumable": True, "queue": False}
+    first = jobs.enqueue(task="hits.test_whole", title="Both", **more)
+    jobs.cancel(job=first)
+    jobs.enqueue(task="hits.test_whole", title="Both", **more)
+    with pytest.raises(Conflict, match="under way"):
+        jobs.resume(job=first)
+
+
+def test_stopping_at_the_keyboard_leaves_a_job_that_can_be_resumed() -> None:
+    job = _job(resumable=True)
+    with pytest.raises(KeyboardInterrupt), jobs.claimed(job.pk):
+        raise KeyboardInterrupt
+    job.refresh_from_db()
+    assert (job.state, job.error) == (JobState.CANCELLED, "stopped at the keyboard")

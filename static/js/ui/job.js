@@ -1,48 +1,109 @@
 /**
- * Follows running jobs: every element with data-job-url is a card whose <progress>, [data-job-count] and
- * [data-job-note] are kept current every two seconds; the page is loaded anew once all are over.
+ * Follows running jobs: every element with data-job-url is a card whose <progress>, [data-job-state], [data-job-count]
+ * and [data-job-note] are kept current every two seconds; the page is loaded anew once all are over.
+ *
+ * A card with data-job-log (the id of the last line that the page has) also fetches what is new in the log, for
+ * [data-log], and how far each part is, for the rows with data-part.
  */
-const EVERY = 2000;
-const SLOW = 10000;
+export const EVERY = 2000;
+export const SLOW = 10000;
+const WORDS = {
+  queued: 'Queued',
+  running: 'Running',
+  waiting: 'Waiting for its parts',
+  done: 'Done',
+  failed: 'Stopped with an error',
+  cancelled: 'Cancelled',
+};
 
-async function look(card) {
-  const reply = await fetch(card.dataset.jobUrl, { headers: { Accept: 'application/json' } });
+/** @returns {string} what stands beside a bar, such as "310 of 1000, 3.1 a second, 4 min left" */
+export function countWords(job) {
+  return job.total > 0 ? [`${job.done} of ${job.total}`, job.speed].filter(Boolean).join(', ') : '';
+}
+
+/** @returns {string} a state in words; one that this page does not know yet as it is */
+export const stateWords = (state) => WORDS[state] ?? state;
+
+/** @returns {string} where to look next; `after` is the id of the last line of the log, undefined without a log */
+export const address = (url, after) => (after === undefined ? url : `${url}?after=${after}`);
+
+async function fetched(url) {
+  const reply = await fetch(url, { headers: { Accept: 'application/json' } });
   if (!reply.ok) throw new Error(`answer ${reply.status}`);
   return reply.json();
 }
 
-function show(card, job) {
-  const bar = card.querySelector('progress');
+/** Shows state and progress of a job in a card or in a part's row. */
+export function show(place, job) {
+  const bar = place.querySelector('progress');
   if (job.total > 0) {
     bar.max = job.total;
     bar.value = job.done;
   } else if (!job.over) {
     bar.removeAttribute('value'); // nothing counted yet: say "under way", not "0 of 1"
   }
-  const count = card.querySelector('[data-job-count]');
-  const parts = [`${job.done} of ${job.total}`, job.speed].filter(Boolean);
-  if (count) count.textContent = job.total > 0 ? parts.join(', ') : '';
+  const count = place.querySelector('[data-job-count]');
+  if (count) count.textContent = countWords(job);
+  const state = place.querySelector('[data-job-state] .badge');
+  if (state?.lastChild) state.lastChild.textContent = stateWords(job.state);
+  if (job.over) place.querySelector('[data-job-cancel]')?.remove();
 }
 
-function follow(card) {
-  return new Promise((resolve) => {
-    const note = card.querySelector('[data-job-note]');
-    const again = (wait) => setTimeout(step, wait);
-    async function step() {
-      try {
-        const job = await look(card);
-        note.textContent = '';
-        show(card, job);
-        if (job.over) resolve();
-        else again(EVERY);
-      } catch {
-        note.textContent = 'The server does not answer at the moment. The work goes on without this page.';
-        again(SLOW);
-      }
+/** Adds lines to the log's box, and keeps its end in sight for whoever was looking at it. */
+export function addLines(box, lines) {
+  const atEnd = box.scrollTop + box.clientHeight >= box.scrollHeight - 4;
+  const list = box.querySelector('ol');
+  for (const line of lines) {
+    const item = document.createElement('li');
+    const time = document.createElement('time');
+    time.dateTime = line.at;
+    time.textContent = line.when;
+    item.append(time, ` ${line.text}`);
+    list.append(item);
+  }
+  if (atEnd) box.scrollTop = box.scrollHeight;
+}
+
+function showDetails(card, job) {
+  const box = document.querySelector('[data-log]');
+  if (job.lines?.length) {
+    addLines(box, job.lines);
+    document.querySelector('[data-log-empty]')?.remove();
+    card.dataset.jobLog = job.lines.at(-1).id;
+  }
+  const rows = new Map([...document.querySelectorAll('[data-part]')].map((row) => [row.dataset.part, row]));
+  if (job.parts?.length && !rows.size) window.location.reload(); // it was split since the page was made
+  for (const part of job.parts ?? []) {
+    const row = rows.get(String(part.id));
+    if (row) show(row, part);
+  }
+}
+
+/** Follows one card until its job is over. `look` and `wait` are the network and the clock. */
+export function follow(card, { look = fetched, wait = (ms) => new Promise((done) => setTimeout(done, ms)) } = {}) {
+  const note = card.querySelector('[data-job-note]');
+  async function step() {
+    try {
+      const job = await look(address(card.dataset.jobUrl, card.dataset.jobLog));
+      note.textContent = '';
+      show(card, job);
+      if (card.dataset.jobLog !== undefined) showDetails(card, job);
+      return job.over ? null : EVERY;
+    } catch {
+      note.textContent = 'The server does not answer at the moment. The work goes on without this page.';
+      return SLOW;
     }
-    step();
-  });
+  }
+  return (async () => {
+    for (let pause = await step(); pause !== null; pause = await step()) await wait(pause);
+  })();
 }
 
-const cards = [...document.querySelectorAll('[data-job-url]')];
-if (cards.length) Promise.all(cards.map(follow)).then(() => window.location.reload());
+function start() {
+  const box = document.querySelector('[data-log]');
+  if (box) box.scrollTop = box.scrollHeight;
+  const cards = [...document.querySelectorAll('[data-job-url]')];
+  if (cards.length) Promise.all(cards.map((card) => follow(card))).then(() => window.location.reload());
+}
+
+if (typeof document !== 'undefined') start();

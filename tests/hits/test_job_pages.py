@@ -1,0 +1,194 @@
+"""A job's page and what it asks for while it waits: parts, log, cancelling and resuming."""
+
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from hits.api.jobs import LINES
+from hits.domain.states import JobState
+from hits.models import Job, JobLine, Project
+from hits.services import jobs
+from hits.views import jobs as views
+from tests.support.pages import squeezed
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def whole(project: Project) -> Job:
+    """Return a resumable job of twelve that waits for two parts; an earlier run did two of the twelve."""
+    job = jobs.enqueue(task="hits.nothing", title="Count the photos", project=project, resumable=True)
+    Job.objects.filter(pk=job.pk).update(
+        state=JobState.WAITING, done=2, total=12, runs=2, started_at=timezone.now(), cursor={"since": 2}
+    )
+    _part(job, "The left half", JobState.DONE, 5)
+    _part(job, "The right half", JobState.RUNNING, 1)
+    for text in ("The left half: done", "One <b>odd</b> photo"):
+        jobs.write_line(job, text)
+    job.refresh_from_db()
+    return job
+
+
+def _part(whole: Job, title: str, state: JobState, done: int) -> Job:
+    return Job.objects.create(
+        task=whole.task, title=title, project=whole.project, parent=whole, state=state, done=done, total=5
+    )
+
+
+@pytest.fixture
+def desk(client: Client, researcher: User) -> Client:
+    """Return a signed-in researcher's browser."""
+    client.force_login(researcher)
+    return client
+
+
+def _page(job: Job) -> str:
+    return reverse("job-detail", args=[job.pk])
+
+
+def test_a_split_job_shows_its_parts_its_log_and_what_they_did_together(desk: Client, whole: Job) -> None:
+    page = squeezed(desk.get(_page(whole)))
+    assert "Waiting for its parts" in page
+    assert '<progress max="12" value="8"' in page, "two of before, five and one of the parts"
+    assert page.index("The right half</a>") < page.index("The left half</a>"), (
+        "what is being done comes first"
+    )
+    assert "One &lt;b&gt;odd&lt;/b&gt; photo" in page
+    assert f'data-job-log="{JobLine.objects.last().pk}"' in page
+    assert f'action="{reverse("job-cancel", args=[whole.pk])}"' in page
+    assert f'action="{reverse("job-resume", args=[whole.pk])}"' not in page
+    assert "<dt>Taken up</dt><dd>2 times</dd>" in page
+
+
+def test_a_part_leads_to_its_whole_and_cannot_be_resumed_alone(desk: Client, whole: Job) -> None:
+    part = whole.parts.get(title="The left half")
+    Job.objects.filter(pk=part.pk).update(state=JobState.FAILED, error="no disk", resumable=True)
+    page = squeezed(desk.get(_page(part)))
+    assert f'<a href="{_page(whole)}">Count the photos</a> / Part' in page
+    assert "no disk" in page
+    assert reverse("job-resume", args=[part.pk]) not in page
+
+
+def test_many_parts_come_by_pages_what_failed_first(
+    desk: Client, whole: Job, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(views, "PARTS_PER_PAGE", 2)
+    _part(whole, "The middle", JobState.FAILED, 0)
+    first, second = (desk.get(_page(whole), {"page": n}).context["page"] for n in (1, 2))
+    assert [part.title for part in first] == ["The middle", "The right half"]
+    assert [part.title for part in second] == ["The left half"]
+
+
+def test_the_page_shows_the_newest_lines_and_the_file_all_of_them(
+    desk: Client, whole: Job, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(views, "LINES_SHOWN", 3)
+    for number in range(5):
+        jobs.write_line(whole, f"Line {number}")
+    page = squeezed(desk.get(_page(whole)))
+    assert [n for n in range(5) if f"Line {n}</li>" in page] == [2, 3, 4]
+    assert "The newest 3; 4 earlier lines" in page
+    reply = desk.get(reverse("job-log", args=[whole.pk]))
+    assert reply["Content-Type"] == "text/plain; charset=utf-8"
+    lines = b"".join(reply.streaming_content).decode().splitlines()
+    assert len(lines) == 7
+    assert lines[-1].endswith(" Line 4")
+    assert f"{timezone.now():%Y-%m-%d}" in lines[0]
+
+
+def test_the_api_gives_what_came_after_a_line_and_every_part(desk: Client, whole: Job) -> None:
+    url = reverse("api-job", args=[whole.pk])
+    short = desk.get(url).json()
+    assert (short["state"], short["done"], short["total"], short["resumable"]) == ("waiting", 8, 12, True)
+    assert "lines" not in short
+    assert "parts" not in short
+    full = desk.get(url, {"after": 0}).json()
+    assert [line["text"] for line in full["lines"]] == ["The left half: done", "One <b>odd</b> photo"]
+    assert [(part["state"], part["done"], part["total"]) for part in full["parts"]] == [
+        ("done", 5, 5),
+        ("running", 1, 5),
+    ]
+    newest = full["lines"][-1]["id"]
+    assert desk.get(url, {"after": newest}).json()["lines"] == []
+    jobs.write_line(whole, "Late")
+    assert [line["text"] for line in desk.get(url, {"after": newest}).json()["lines"]] == ["Late"]
+
+
+def test_the_api_gives_a_long_log_piece_by_piece(desk: Client, whole: Job) -> None:
+    JobLine.objects.bulk_create([JobLine(job=whole, text=str(n)) for n in range(LINES)])
+    url, after, seen = reverse("api-job", args=[whole.pk]), 0, []
+    for _ in range(2):
+        lines = desk.get(url, {"after": after}).json()["lines"]
+        after = lines[-1]["id"]
+        seen += [line["text"] for line in lines]
+    assert len(seen) == LINES + 2
+    assert seen[-1] == str(LINES - 1)
+
+
+@pytest.mark.parametrize("after", ["", "x", "-1", "1.5"])
+def test_the_api_names_a_bad_cursor(desk: Client, whole: Job, after: str) -> None:
+    reply = desk.get(reverse("api-job", args=[whole.pk]), {"after": after})
+    assert reply.status_code == 400
+    assert "give the id of the last line you have, or 0" in str(reply.json())
+
+
+def test_cancelling_a_split_job_on_its_page_stops_its_parts(desk: Client, whole: Job) -> None:
+    page = squeezed(desk.post(reverse("job-cancel", args=[whole.pk]), follow=True))
+    assert "asked to stop. What is done stays done." in page
+    whole.refresh_from_db()
+    assert whole.state == JobState.CANCELLED
+    assert whole.parts.get(title="The right half").cancel_requested
+    assert f'action="{reverse("job-resume", args=[whole.pk])}"' in page, "it can be taken up again"
+
+
+@pytest.mark.parametrize("state", [JobState.FAILED, JobState.CANCELLED])
+def test_a_stopped_job_is_resumed_once(desk: Client, project: Project, state: JobState) -> None:
+    job = jobs.enqueue(task="hits.nothing", title="Count", project=project, resumable=True)
+    Job.objects.filter(pk=job.pk).update(state=state, error="no disk", done=3, total=9)
+    url = reverse("job-resume", args=[job.pk])
+    page = squeezed(desk.post(url, follow=True))
+    assert "Count: is queued again, and goes on where it ended." in page
+    job.refresh_from_db()
+    assert (job.state, job.error, job.done) == (JobState.QUEUED, "", 3)
+    again = squeezed(desk.post(url, follow=True))
+    assert "Not resumed: Count: it cannot be resumed" in again
+
+
+def test_a_job_waits_for_another_of_its_kind_before_it_is_resumed(desk: Client, project: Project) -> None:
+    about: dict[str, Any] = {
+        "task": "hits.nothing",
+        "project": project,
+        "exclusive_key": "one",
+        "resumable": True,
+    }
+    first = jobs.enqueue(title="First", **about)
+    Job.objects.filter(pk=first.pk).update(state=JobState.FAILED)
+    jobs.enqueue(title="Second", **about)
+    page = squeezed(desk.post(reverse("job-resume", args=[first.pk]), follow=True))
+    assert "Not resumed: First: another one is under way; wait for it or cancel it." in page
+    first.refresh_from_db()
+    assert first.state == JobState.FAILED
+
+
+def test_strangers_neither_resume_nor_read_the_log(
+    client: Client, whole: Job, outsider: User, annotator: User
+) -> None:
+    Job.objects.filter(pk=whole.pk).update(state=JobState.FAILED)
+    for user in (outsider, annotator):
+        client.force_login(user)
+        assert client.get(reverse("job-log", args=[whole.pk])).status_code == 404
+        assert client.post(reverse("job-resume", args=[whole.pk])).status_code == 404
+        assert client.get(reverse("api-job", args=[whole.pk]), {"after": 0}).status_code == 404
+    whole.refresh_from_db()
+    assert whole.state == JobState.FAILED
+
+
+def test_the_card_on_other_pages_leads_to_the_job(desk: Client, project: Project) -> None:
+    job = jobs.enqueue(task="curation.deduplicate_images", title="De-duplicate", project=project)
+    page = squeezed(desk.get(reverse("curation", args=[project.slug])))
+    assert f'href="{_page(job)}"><b>De-duplicate</b>' in page
+    assert "data-job-log" not in page, "only the job's own page follows its log"

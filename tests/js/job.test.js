@@ -1,0 +1,70 @@
+import test from 'node:test';
+import assert from 'node:assert/strict';
+import { address, countWords, EVERY, follow, show, SLOW, stateWords } from '../../static/js/ui/job.js';
+
+/** A card as far as the script looks at it. */
+function card(dataset = { jobUrl: '/api/jobs/7/' }) {
+  const removed = [];
+  const parts = {
+    progress: { max: 1, value: 0, removeAttribute: (name) => removed.push(name) },
+    '[data-job-count]': { textContent: '' },
+    '[data-job-note]': { textContent: '' },
+    '[data-job-state] .badge': { lastChild: { textContent: 'Queued' } },
+    '[data-job-cancel]': { remove: () => removed.push('cancel') },
+  };
+  return { dataset, parts, removed, querySelector: (name) => parts[name] ?? null };
+}
+
+const at = (done, more = {}) => ({ state: 'running', done, total: 10, speed: '', over: false, ...more });
+
+test('beside the bar stand counts and speed, and nothing before anything was counted', () => {
+  assert.equal(countWords({ done: 310, total: 1000, speed: '3.1 a second, 4 min left' }), '310 of 1000, 3.1 a second, 4 min left');
+  assert.equal(countWords({ done: 0, total: 10, speed: '' }), '0 of 10');
+  assert.equal(countWords({ done: 0, total: 0, speed: '' }), '');
+});
+
+test('only a page with a log asks for what came after its last line', () => {
+  assert.equal(address('/api/jobs/7/', undefined), '/api/jobs/7/');
+  assert.equal(address('/api/jobs/7/', '0'), '/api/jobs/7/?after=0');
+});
+
+test('a job that waits for its parts says so, and an unknown state keeps its own word', () => {
+  assert.equal(stateWords('waiting'), 'Waiting for its parts');
+  assert.equal(stateWords('resting'), 'resting');
+});
+
+test('a card shows bar, counts and state; once over, nothing is left to cancel', () => {
+  const one = card();
+  show(one, at(4, { state: 'waiting', speed: '2.0 a minute, 3 min left' }));
+  assert.equal(one.parts.progress.max, 10);
+  assert.equal(one.parts.progress.value, 4);
+  assert.equal(one.parts['[data-job-count]'].textContent, '4 of 10, 2.0 a minute, 3 min left');
+  assert.equal(one.parts['[data-job-state] .badge'].lastChild.textContent, 'Waiting for its parts');
+  assert.deepEqual(one.removed, []);
+  show(one, at(10, { state: 'done', over: true }));
+  assert.deepEqual(one.removed, ['cancel']);
+});
+
+test('before anything is counted the bar says “under way”', () => {
+  const one = card();
+  show(one, at(0, { total: 0 }));
+  assert.deepEqual(one.removed, ['value']);
+});
+
+test('a card is followed until its job is over; a silent server is asked less often and the page says so', async () => {
+  const one = card();
+  const replies = [at(1), null, at(9), at(10, { state: 'done', over: true })];
+  const asked = [], pauses = [], notes = [];
+  const look = async (url) => {
+    asked.push(url);
+    const reply = replies.shift();
+    if (reply === null) throw new Error('answer 502');
+    return reply;
+  };
+  const wait = async (ms) => { pauses.push(ms); notes.push(one.parts['[data-job-note]'].textContent); };
+  await follow(one, { look, wait });
+  assert.deepEqual(pauses, [EVERY, SLOW, EVERY]);
+  assert.deepEqual(asked, Array(4).fill('/api/jobs/7/'));
+  assert.match(notes[1], /The work goes on without this page/);
+  assert.deepEqual([notes[0], notes[2]], ['', '']);
+});
