@@ -1,4 +1,4 @@
-"""Hierarchical clustering of vectors into an exact number of clusters, by cosine distance.
+"""Hierarchical clustering of vectors by cosine: exact, by whichever of two ways is quicker and fits into memory.
 
 The published corpus was de-duplicated this way: 80K clusters of CLIP image vectors, one image kept from each, and
 again on sentence vectors for its comparison sets. Linkage and metric are not stated there; average linkage on
@@ -8,26 +8,40 @@ doi:10.1007/978-3-031-20059-5_32.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from enum import StrEnum
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.cluster.hierarchy import linkage as merge_tree
 
-from curation.dedup.vectors import unit_rows
+from curation.dedup.crew import Crew, crew
+from curation.dedup.cuts import (
+    ByDistance,
+    ByNumber,
+    Clustering,
+    Cut,
+    Linkage,
+    Method,
+    Progress,
+    clusters_wanted,
+    relabel_by_first_appearance,
+    silent,
+)
+from curation.dedup.dense import dense_bytes, dense_tree, labels_after
+from curation.dedup.exact import Goal, Merged, Steps, first_guess, merge_by_distance, merge_by_number
+from curation.dedup.pairs import Clock, Search, TooManyPairs, plan
+from curation.dedup.products import BlockProduct, Float32Product
+from curation.dedup.rows import Rows, distinct_rows
+from curation.dedup.survey import FARTHEST, Survey, survey
+from curation.dedup.vectors import check_vectors
 from curation.records import InvalidInput
 
-MEMORY_LIMIT_BYTES = 6 * 2**30
-BLOCK_ROWS = 256
+MEMORY_LIMIT_BYTES = 2 * 2**30
+FEW_ROWS = 1000  # scipy is done before the compiled loops are loaded
+DENSE_SHARE = (
+    1 / 50
+)  # of all pairs: beyond that, walking the lists of pairs takes longer than scipy with its matrix
 
-
-class Linkage(StrEnum):
-    """How far apart two clusters are: mean, greatest or least distance between their members."""
-
-    AVERAGE = "average"
-    COMPLETE = "complete"
-    SINGLE = "single"
+__all__ = ["Linkage", "cluster", "cluster_to_k", "relabel_by_first_appearance"]
 
 
 def cluster_to_k(
@@ -41,65 +55,148 @@ def cluster_to_k(
 
     features: (n, d), any length but zero; only directions matter. Returns (n,) labels 0..k-1 in order of first
     appearance. The n - k lowest merges of the tree are made, so ties never change the number of clusters; nothing
-    is drawn at random. Raises InvalidInput for a bad row, a k outside 1..n, or more rows than memory_limit_bytes
-    allows (all pairwise distances are held, twice, in float64).
+    is drawn at random. Raises InvalidInput for a bad row, a k outside 1..n, or too little memory.
     """
-    rows = unit_rows(features, "features")
-    n = len(rows)
-    if not 1 <= k <= n:
-        raise InvalidInput(f"clusters: {k} asked for from {n} rows of features; ask for 1 to {n}")
-    if k == n:
-        return np.arange(n, dtype=np.int64)
-    if k == 1:
-        return np.zeros(n, dtype=np.int64)
-    _check_memory(n, memory_limit_bytes)
-    tree = merge_tree(condensed_cosine_distances(rows), method=linkage.value)
-    return _labels_after(tree[: n - k, :2].astype(np.int64), n)
+    return cluster(features, ByNumber(k), linkage=linkage, memory_limit_bytes=memory_limit_bytes).labels
 
 
-def condensed_cosine_distances(rows: NDArray[np.floating]) -> NDArray[np.float64]:
-    """Pairwise 1 - cosine of (n, d) unit rows, in scipy's condensed order: (n (n - 1) / 2,)."""
-    n = len(rows)
-    distances = np.empty(n * (n - 1) // 2, dtype=np.float64)
-    position = 0
-    for row in _similarity_rows(rows):
-        np.subtract(1.0, row, out=distances[position : position + len(row)])
-        position += len(row)
-    # Rounding leaves copies a hair below zero, which is no distance.
-    return np.maximum(distances, 0.0, out=distances)
+def cluster(
+    features: NDArray[np.floating],
+    cut: Cut,
+    *,
+    linkage: Linkage = Linkage.AVERAGE,
+    memory_limit_bytes: int = MEMORY_LIMIT_BYTES,
+    product: BlockProduct | None = None,
+    progress: Progress = silent,
+    method: Method = Method.AUTO,
+) -> Clustering:
+    """Cluster n vectors hierarchically and cut the tree.
+
+    features: (n, d) floats, any length but zero; only directions matter. memory_limit_bytes: what may be taken beside
+    the features and the program itself. product: multiplies blocks of rows; it changes the time, never the result.
+    progress: told how far the work is; what it raises ends the work, and nothing is left behind. Ties are broken as
+    ``curation.dedup.exact`` says, by scipy's order when the method is DENSE.
+
+    Raises InvalidInput for a bad row, a cut that does not fit, or too little memory.
+    """
+    check_vectors(features, "features")
+    n = len(features)
+    wanted = clusters_wanted(cut, n)
+    if n in (wanted, 1):
+        return Clustering(np.arange(n), np.empty(0), Method.NONE, "every row is a cluster of its own")
+    if wanted == 1:
+        return Clustering(np.zeros(n, dtype=np.int64), np.empty(0), Method.NONE, "all rows are one cluster")
+    task = _Task(features, cut, wanted, linkage, memory_limit_bytes, product or Float32Product(), progress)
+    if method is Method.DENSE:
+        return task.dense("scipy was asked for")
+    if method is Method.AUTO and n <= FEW_ROWS and task.dense_fits:
+        return task.dense(f"{n} rows are few: scipy is done before the compiled loops are loaded")
+    with crew() as hands:
+        return task.sparse(hands, choose=method is Method.AUTO)
 
 
-def _similarity_rows(rows: NDArray[np.floating]) -> Iterator[NDArray[np.floating]]:
-    """The cosine of each row with every later row; whole blocks are multiplied at once for speed."""
-    for start in range(0, len(rows), BLOCK_ROWS):
-        block = rows[start : start + BLOCK_ROWS] @ rows[start:].T
-        for offset, similarity in enumerate(block):
-            yield similarity[offset + 1 :]
+@dataclass(frozen=True, slots=True)
+class _Task:
+    """What was asked for. wanted: number of clusters, None when a distance decides."""
+
+    features: NDArray[np.floating]
+    cut: Cut
+    wanted: int | None
+    linkage: Linkage
+    memory: int
+    product: BlockProduct
+    progress: Progress
+
+    @property
+    def dense_fits(self) -> bool:
+        """Whether scipy's arrays fit into the memory."""
+        return dense_bytes(*self.features.shape) <= self.memory
+
+    def dense(self, why: str) -> Clustering:
+        """Ask scipy. Raises InvalidInput when its arrays do not fit."""
+        n = len(self.features)
+        if not self.dense_fits:
+            raise InvalidInput(
+                f"features: {n} rows need {dense_bytes(*self.features.shape) / 2**30:.1f} GiB for their pairwise "
+                f"distances and the limit is {self.memory / 2**30:.1f} GiB; cluster fewer rows at a time"
+            )
+        clock = Clock()
+        self.progress(0, 1)
+        with clock.stage("scipy"):
+            tree = dense_tree(self.features, self.linkage)
+        made = n - self.wanted if self.wanted else int(np.count_nonzero(tree[:, 2] <= self._distance))
+        self.progress(1, 1)
+        labels = labels_after(tree[:made, :2].astype(np.int64), n)
+        return Clustering(labels, tree[:made, 2], Method.DENSE, why, clock.seconds)
+
+    def sparse(self, crew: Crew, *, choose: bool) -> Clustering:
+        """Merge from near pairs, or ask scipy if that is quicker and there is a choice."""
+        clock = Clock()
+        with clock.stage("prepare"):
+            rows = distinct_rows(self.features)
+        copies = rows.given - len(rows)
+        if self.wanted and rows.given - self.wanted <= copies:
+            return _only_copies(rows, rows.given - self.wanted, clock)
+        with clock.stage("survey"):
+            found = survey(rows, crew)
+        share = found.pairs_within(self._guess(rows, found)) / (len(rows) * (len(rows) - 1) / 2)
+        choose = choose and self.dense_fits
+        if choose and share > DENSE_SHARE:
+            return self.dense(
+                f"a coarse cut: about {share:.0%} of all pairs would be needed, scipy is quicker"
+            )
+        try:
+            merged = self._merge(rows, found, crew, clock)
+        except TooManyPairs as error:
+            if choose:
+                return self.dense(f"scipy has room, the pairs that are needed do not ({error})")
+            raise
+        why = f"pairs of near rows suffice: about {share:.2%} of all"
+        return self._clustering(rows, merged, why, clock)
+
+    @property
+    def _distance(self) -> float:
+        assert isinstance(self.cut, ByDistance)
+        return self.cut.distance
+
+    def _guess(self, rows: Rows, found: Survey) -> float:
+        if self.wanted:
+            return first_guess(found, len(rows) - self.wanted, len(rows))
+        return min(_compared(self._distance, self.linkage), FARTHEST)
+
+    def _merge(self, rows: Rows, found: Survey, crew: Crew, clock: Clock) -> Merged:
+        merges = len(rows) - self.wanted if self.wanted else None
+        room = plan(rows, merges or len(rows), self.product, crew.size, self.memory)
+        with clock.stage("prepare"):
+            scores = self.product.prepare(rows.unit(), room.block)
+        search = Search(rows, scores, crew, room, clock)
+        steps = Steps(self.progress)
+        if merges is None:
+            highest = _compared(self._distance, self.linkage)
+            return merge_by_distance(search, Goal(self.linkage, None, highest), steps)
+        return merge_by_number(search, Goal(self.linkage, merges), found, steps)
+
+    def _clustering(self, rows: Rows, merged: Merged, why: str, clock: Clock) -> Clustering:
+        labels = relabel_by_first_appearance(merged.roots)[rows.groups]
+        heights = np.sqrt(2 * merged.heights) if self.linkage is Linkage.WARD else merged.heights
+        heights = np.concatenate([np.zeros(rows.given - len(rows)), heights])
+        return Clustering(labels, heights, Method.SPARSE, why, clock.seconds)
 
 
-def _check_memory(n: int, limit: int) -> None:
-    needed = n * (n - 1) * 8  # two condensed float64 arrays: ours and the copy that the tree is built in
-    if needed > limit:
-        raise InvalidInput(
-            f"features: {n} rows need {needed / 2**30:.1f} GiB for their pairwise distances and the limit is "
-            f"{limit / 2**30:.1f} GiB; cluster fewer rows at a time"
-        )
+def _compared(distance: float, linkage: Linkage) -> float:
+    """A distance in the linkage's unit as the merges compare it: Ward's by half its square."""
+    return distance**2 / 2 if linkage is Linkage.WARD else distance
 
 
-def _labels_after(merges: NDArray[np.int64], n: int) -> NDArray[np.int64]:
-    """Labels of n leaves once the given merges (pairs of tree nodes; merge i makes node n + i) are made."""
-    parent = np.arange(n + len(merges), dtype=np.int64)
-    for index, (left, right) in enumerate(merges):
-        parent[left] = parent[right] = n + index
-    # A node's parent has a higher number, so one pass from the top finds every root.
-    for node in range(len(parent) - 1, -1, -1):
-        parent[node] = parent[parent[node]]
-    return relabel_by_first_appearance(parent[:n])
-
-
-def relabel_by_first_appearance(labels: NDArray[np.integer]) -> NDArray[np.int64]:
-    """Rename (n,) labels to 0, 1, 2, … in the order in which they first occur."""
-    _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
-    names = np.empty(len(first), dtype=np.int64)
-    names[np.argsort(first)] = np.arange(len(first))
-    return names[inverse]
+def _only_copies(rows: Rows, merges: int, clock: Clock) -> Clustering:
+    """Merge some exact copies, the lowest rows first, when that alone is enough."""
+    first = np.unique(rows.groups, return_index=True)[1]
+    originals = first[rows.groups]
+    copies = np.flatnonzero(originals != np.arange(rows.given))
+    copies = copies[np.argsort(originals[copies], kind="stable")][:merges]
+    roots = np.arange(rows.given)
+    roots[copies] = originals[copies]
+    labels = relabel_by_first_appearance(roots)
+    return Clustering(
+        labels, np.zeros(merges), Method.SPARSE, "only exact copies had to be merged", clock.seconds
+    )

@@ -1,6 +1,6 @@
 """Which member stands for its cluster.
 
-The paper samples one at random; the lowest index and the medoid need no generator.
+The paper samples one at random; the lowest index, the medoid and the largest need no generator.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from curation.dedup.vectors import unit_rows
+from curation.dedup.vectors import check_vectors, unit_rows
 from curation.records import InvalidInput
 
 
@@ -31,14 +31,34 @@ def keep_medoid(labels: NDArray[np.integer], features: NDArray[np.floating]) -> 
     labels: (n,), 0..k-1. features: (n, d). Returns (k,) row indices in the order of the labels. Raises InvalidInput
     for bad vectors or lengths that differ.
     """
+    check_vectors(features, "features")
+    if len(features) != len(labels):
+        raise InvalidInput(f"features: {len(features)} rows for {len(labels)} labels; give one label per row")
+    return np.array([members[_medoid(features[members])] for members in _members(labels)], dtype=np.int64)
+
+
+def keep_largest(labels: NDArray[np.integer], sizes: NDArray[np.number]) -> NDArray[np.int64]:
+    """The member of each cluster with the greatest size, say its number of pixels; the lowest index on a tie.
+
+    labels: (n,), 0..k-1. sizes: (n,). Returns (k,) row indices in the order of the labels. Raises InvalidInput for
+    sizes that are not one number per row.
+    """
+    if sizes.shape != labels.shape or not np.issubdtype(sizes.dtype, np.number):
+        raise InvalidInput(
+            f"sizes: {sizes.dtype} values of shape {sizes.shape} for {len(labels)} labels; give one number per row"
+        )
+    broken = np.flatnonzero(~np.isfinite(sizes))
+    if broken.size:
+        raise InvalidInput(f"sizes: row {broken[0]} holds NaN or infinity; give its width times its height")
+    return np.array([members[np.argmax(sizes[members])] for members in _members(labels)], dtype=np.int64)
+
+
+def _medoid(features: NDArray[np.floating]) -> int:
+    if len(features) == 1:
+        return 0
     rows = unit_rows(features, "features")
-    if len(rows) != len(labels):
-        raise InvalidInput(f"features: {len(rows)} rows for {len(labels)} labels; give one label per row")
     # The mean cosine to the members is the cosine with their mean, up to a factor common to the cluster.
-    return np.array(
-        [members[np.argmax(rows[members] @ rows[members].sum(axis=0))] for members in _members(labels)],
-        dtype=np.int64,
-    )
+    return int(np.argmax(rows @ rows.sum(axis=0)))
 
 
 def _members(labels: NDArray[np.integer]) -> list[NDArray[np.intp]]:

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from curation.records import InvalidInput
 
 MATRIX_DIMENSIONS = 2
+BLOCK_ROWS = 4096
 
 
 def check_vectors(vectors: NDArray[np.floating], name: str) -> None:
@@ -36,8 +37,11 @@ def unit_rows(
 ) -> NDArray[np.floating]:
     """Copy of (n, d) vectors, each row scaled to length 1. Raises as check_vectors does."""
     check_vectors(vectors, name)
-    # Scaling by the greatest magnitude first keeps the squares of very large or small values finite.
-    rows = vectors.astype(np.float64)
-    rows /= np.abs(rows).max(axis=1, keepdims=True)
-    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
-    return rows.astype(dtype, copy=False)
+    rows = np.empty(vectors.shape, dtype=dtype)
+    for start in range(0, len(vectors), BLOCK_ROWS):  # in blocks, so that only the result takes memory
+        # Scaling by the greatest magnitude first keeps the squares of very large or small values finite.
+        block = vectors[start : start + BLOCK_ROWS].astype(np.float64)
+        block /= np.abs(block).max(axis=1, keepdims=True)
+        block /= np.linalg.norm(block, axis=1, keepdims=True)
+        rows[start : start + BLOCK_ROWS] = block
+    return rows

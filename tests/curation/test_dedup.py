@@ -10,8 +10,9 @@ from scipy.cluster.hierarchy import fcluster
 from scipy.cluster.hierarchy import linkage as scipy_linkage
 from scipy.spatial.distance import pdist
 
-from curation.dedup.hierarchical import Linkage, cluster_to_k, condensed_cosine_distances
-from curation.dedup.members import keep_first, keep_medoid, keep_random
+from curation.dedup.dense import condensed_cosine_distances
+from curation.dedup.hierarchical import Linkage, cluster_to_k
+from curation.dedup.members import keep_first, keep_largest, keep_medoid, keep_random
 from curation.dedup.vectors import unit_rows
 from curation.records import InvalidInput
 
@@ -30,7 +31,10 @@ def vectors(n: int, d: int, seed: int) -> np.ndarray:
 def test_same_partition_as_scipy(linkage: Linkage, n: int, d: int, seed: int, data: st.DataObject) -> None:
     k = data.draw(st.integers(1, n))
     features = vectors(n, d, seed)
-    tree = scipy_linkage(pdist(features.astype(np.float64), "cosine"), method=linkage.value)
+    distances = pdist(features.astype(np.float64), "cosine")
+    if linkage is Linkage.WARD:
+        distances = np.sqrt(2 * distances)
+    tree = scipy_linkage(distances, method=linkage.value)
     heights = tree[:, 2]
     ours = cluster_to_k(features, k, linkage=linkage)
     if 1 < k < n and heights[n - k] - heights[n - k - 1] < 1e-12:
@@ -107,8 +111,8 @@ def test_not_a_matrix_of_floats(features: np.ndarray) -> None:
 
 
 def test_too_many_rows_for_memory_says_so_before_computing() -> None:
-    with pytest.raises(InvalidInput, match=r"1000 rows need 0\.0 GiB"):
-        cluster_to_k(vectors(1000, 2, 0), 10, memory_limit_bytes=2**20)
+    with pytest.raises(InvalidInput, match=r"memory: 1 MiB is too little for 3000 rows of length 2"):
+        cluster_to_k(vectors(3000, 2, 0), 10, memory_limit_bytes=2**20)
 
 
 def test_members_kept() -> None:
@@ -121,6 +125,16 @@ def test_members_kept() -> None:
     assert {int(row[0]) for row in drawn} == {0, 2, 3}
     assert {int(row[1]) for row in drawn} == {1, 4}
     np.testing.assert_array_equal(drawn[0], keep_random(labels, np.random.default_rng(0)))
+
+
+def test_the_largest_member_is_kept_and_the_lowest_on_a_tie() -> None:
+    labels = np.array([0, 1, 0, 0, 1, 2])
+    assert keep_largest(labels, np.array([5, 9, 7, 7, 3, 0])).tolist() == [2, 1, 5]
+    assert keep_largest(labels, np.array([0.5, 0.1, 0.2, 0.7, 0.1, 0.0])).tolist() == [3, 1, 5]
+    with pytest.raises(InvalidInput, match=r"sizes: float64 values of shape \(5,\) for 6 labels"):
+        keep_largest(labels, np.ones(5))
+    with pytest.raises(InvalidInput, match="sizes: row 2 holds NaN"):
+        keep_largest(labels, np.array([1, 1, np.nan, 1, 1, 1]))
 
 
 def test_medoid_needs_one_row_per_label() -> None:

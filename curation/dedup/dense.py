@@ -1,0 +1,59 @@
+"""Hierarchical clustering by scipy, on every pairwise distance."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.cluster.hierarchy import linkage as merge_tree
+
+from curation.dedup.cuts import Linkage, relabel_by_first_appearance
+from curation.dedup.vectors import unit_rows
+
+BLOCK_ROWS = 256
+
+
+def dense_bytes(n: int, d: int) -> int:
+    """The memory that n rows of length d need: unit rows, and two condensed arrays (ours and scipy's copy)."""
+    return n * (n - 1) * 8 + n * d * 8
+
+
+def dense_tree(features: NDArray[np.floating], linkage: Linkage) -> NDArray[np.float64]:
+    """scipy's merges of (n, d) features, (n - 1, 4), heights in the linkage's unit. Raises as unit_rows does."""
+    distances = condensed_cosine_distances(unit_rows(features, "features"))
+    if linkage is Linkage.WARD:  # the Euclidean distance of unit vectors
+        np.sqrt(np.multiply(distances, 2.0, out=distances), out=distances)
+    tree: NDArray[np.float64] = merge_tree(distances, method=linkage.value)
+    return tree
+
+
+def condensed_cosine_distances(rows: NDArray[np.floating]) -> NDArray[np.float64]:
+    """Pairwise 1 - cosine of (n, d) unit rows, in scipy's condensed order: (n (n - 1) / 2,)."""
+    n = len(rows)
+    distances = np.empty(n * (n - 1) // 2, dtype=np.float64)
+    position = 0
+    for row in _similarity_rows(rows):
+        np.subtract(1.0, row, out=distances[position : position + len(row)])
+        position += len(row)
+    # Rounding leaves copies a hair below zero, which is no distance.
+    return np.maximum(distances, 0.0, out=distances)
+
+
+def _similarity_rows(rows: NDArray[np.floating]) -> Iterator[NDArray[np.floating]]:
+    """The cosine of each row with every later row; whole blocks are multiplied at once for speed."""
+    for start in range(0, len(rows), BLOCK_ROWS):
+        block = rows[start : start + BLOCK_ROWS] @ rows[start:].T
+        for offset, similarity in enumerate(block):
+            yield similarity[offset + 1 :]
+
+
+def labels_after(merges: NDArray[np.int64], n: int) -> NDArray[np.int64]:
+    """Labels of n leaves once the given merges (pairs of tree nodes; merge i makes node n + i) are made."""
+    parent = np.arange(n + len(merges), dtype=np.int64)
+    for index, (left, right) in enumerate(merges):
+        parent[left] = parent[right] = n + index
+    # A node's parent has a higher number, so one pass from the top finds every root.
+    for node in range(len(parent) - 1, -1, -1):
+        parent[node] = parent[parent[node]]
+    return relabel_by_first_appearance(parent[:n])

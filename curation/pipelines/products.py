@@ -1,0 +1,134 @@
+"""torch's block products for the exact clustering: bfloat16 where the processor has it, and float32.
+
+Bound of bfloat16. The processor multiplies bfloat16 rows exactly and sums in float32, then rounds the sum to
+bfloat16. Let e be the greatest length of (rounded row - unit row), which is measured, not assumed (2^-8 bounds it
+before looking at the rows): by Cauchy-Schwarz rounding moves an inner product by at most 2e + e^2. Summing adds at
+most g (1 + e)^2, g as in ``curation.dedup.products``. Rounding the result never puts a smaller number above a greater
+one, so a threshold rounded down to bfloat16 is met by every sum that met it before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from curation.dedup.products import (
+    FLOAT32_ROUNDING,
+    UNDERFLOW,
+    Block,
+    BlockProduct,
+    Float32Product,
+    Lane,
+    Scores,
+    UnitRows,
+    accumulation_error,
+    bits_below,
+    float32_error,
+    rounded_rows,
+)
+
+BFLOAT16_INSTRUCTIONS = ("amx_bf16", "avx512_bf16", "arm_bf16")
+HIGH_HALF = np.int32(-(2**16))
+# Lengths of errors are themselves summed in float32.
+LENGTH_SLACK = 1.001
+
+
+def best_product() -> BlockProduct:
+    """The quickest product of this machine: bfloat16 where the processor multiplies it, else float32."""
+    return BFloat16Product() if multiplies_bfloat16() else float32_product()
+
+
+def multiplies_bfloat16() -> bool:
+    """Whether the processor has instructions for bfloat16 and torch uses them."""
+    found = torch.cpu.get_capabilities()
+    return torch.backends.mkldnn.is_available() and any(found.get(name) for name in BFLOAT16_INSTRUCTIONS)
+
+
+def float32_product() -> BlockProduct:
+    """The float32 product of this machine: that of torch's MKL, or numpy's where torch has none or rounds more."""
+    exact = torch.get_float32_matmul_precision() == "highest"
+    return TorchFloat32Product() if exact and torch.backends.mkl.is_available() else Float32Product()
+
+
+class TorchFloat32Product:
+    """torch's float32 product, a buffer a lane. The bound of any float32 product holds for it."""
+
+    name = "fp32"
+
+    def bytes_needed(self, n: int, d: int, block: Block, lanes: int) -> int:
+        """Return the bytes of the rounded rows and of the buffers."""
+        return 4 * (n * d + lanes * block.values)
+
+    def prepare(self, rows: UnitRows, block: Block) -> Scores:
+        """Round the rows to float32."""
+        unit = torch.from_numpy(rounded_rows(rows))
+        return _TorchScores(unit, block, 1, float32_error(rows.d), np.int32(-1))
+
+
+class BFloat16Product:
+    """torch's bfloat16 product, a buffer a lane, read as 16-bit integers."""
+
+    name = "bf16"
+
+    def bytes_needed(self, n: int, d: int, block: Block, lanes: int) -> int:
+        """Return the bytes of the rounded rows and of the buffers."""
+        return 2 * ((n + 1) * d + lanes * block.values)
+
+    def prepare(self, rows: UnitRows, block: Block) -> Scores:
+        """Round the rows to bfloat16 and measure what that does to them."""
+        even = rows.n + rows.n % 2  # two scores share a word: an odd last column gets a companion
+        rounded = torch.zeros((even, rows.d), dtype=torch.bfloat16)
+        error = 0.0
+        for start, stop in rows.chunks():
+            unit = torch.from_numpy(rows.chunk(start, stop))
+            rounded[start:stop] = unit
+            length = (rounded[start:stop].float() - unit).norm(dim=1).max().item()
+            error = max(error, LENGTH_SLACK * length + FLOAT32_ROUNDING)
+        bound = 2 * error + error**2 + accumulation_error(rows.d) * (1 + error) ** 2 + UNDERFLOW
+        return _TorchScores(rounded, block, 2, bound, HIGH_HALF)
+
+
+@dataclass(frozen=True, slots=True)
+class _TorchScores:
+    """mask: the bits of a word that a threshold keeps; the others are rounded down."""
+
+    rows: torch.Tensor
+    shape: Block
+    per_word: int
+    error: float
+    mask: np.int32
+
+    def lowest(self, cosine: float) -> np.int32:
+        return bits_below(cosine - self.error) & self.mask
+
+    @contextmanager
+    def lanes(self, count: int) -> Iterator[Sequence[Lane]]:
+        before = torch.get_num_threads()
+        torch.set_num_threads(1)
+        try:
+            yield [
+                _TorchLane(self.rows, torch.empty(self.shape.values, dtype=self.rows.dtype), self.per_word)
+                for _ in range(count)
+            ]
+        finally:
+            torch.set_num_threads(before)
+
+
+@dataclass(frozen=True, slots=True)
+class _TorchLane:
+    rows: torch.Tensor
+    buffer: torch.Tensor
+    per_word: int
+
+    def block(self, rows: slice, columns: slice) -> NDArray[np.int32]:
+        torch.set_num_threads(1)  # OpenMP keeps the number for each thread by itself
+        width = columns.stop - columns.start
+        left, right = self.rows[rows], self.rows[columns.start : columns.stop + width % self.per_word]
+        out = self.buffer[: len(left) * len(right)].view(len(left), len(right))
+        torch.mm(left, right.T, out=out)
+        return out.view(torch.int32).numpy()
