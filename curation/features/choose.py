@@ -2,13 +2,20 @@
 
 from pathlib import Path
 
-from curation.features.encoder import DEFAULT_ENCODER, Encoder, EncoderUnavailable
+from curation.features.encoder import DEFAULT_ENCODER, Encoder, EncoderUnavailable, Precision
+from curation.features.regions import Crop
 
-CLIP_PREFIX = "clip:"
+CLIP_PREFIX, OPENVINO_PREFIX = "clip:", "clip-openvino:"
 
 
-def get_encoder(name: str = "") -> Encoder:
-    """Return the encoder called ``name``: ``label-sentence`` (default) or ``clip:<hub id or folder>``.
+def get_encoder(
+    name: str = "", *, precision: Precision = Precision.AUTO, crop: Crop = Crop.TWO_SQUARES
+) -> Encoder:
+    """Return the encoder called ``name``.
+
+    Args:
+        name: ``label-sentence`` (default), ``clip:<hub id or folder>``, or ``clip-openvino:<folder>``.
+        precision, crop: for CLIP; the default encoder has its own.
 
     Raises:
         EncoderUnavailable: an unknown name, a missing package, or weights that cannot be had.
@@ -17,11 +24,19 @@ def get_encoder(name: str = "") -> Encoder:
         from curation.features.label_sentence import LabelSentenceEncoder  # noqa: PLC0415 - torch, on demand
 
         return LabelSentenceEncoder()
-    if name.startswith(CLIP_PREFIX) and len(name) > len(CLIP_PREFIX):
+    if source := _after(CLIP_PREFIX, name):
         from curation.features.clip import ClipEncoder  # noqa: PLC0415 - torch, on demand
 
-        return ClipEncoder(name.removeprefix(CLIP_PREFIX))
+        return ClipEncoder(source, precision=precision, crop=crop)
+    if source := _after(OPENVINO_PREFIX, name):
+        from curation.features.clip_openvino import OpenVinoClipEncoder  # noqa: PLC0415 - on demand
+
+        return OpenVinoClipEncoder(source, precision=precision, crop=crop)
     raise EncoderUnavailable(
         f"encoder {name!r} is not known; use {DEFAULT_ENCODER}, clip:openai/clip-vit-base-patch32, "
         f"or clip:{Path('folder')} with saved weights"
     )
+
+
+def _after(prefix: str, name: str) -> str:
+    return name.removeprefix(prefix) if name.startswith(prefix) else ""

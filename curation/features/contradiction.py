@@ -23,7 +23,9 @@ class ContradictionEncoder:
             )
         try:
             self._tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
-            self._model = AutoModelForSequenceClassification.from_pretrained(folder, local_files_only=True)
+            self._model = AutoModelForSequenceClassification.from_pretrained(
+                folder, local_files_only=True, use_safetensors=True
+            )
         except (OSError, ValueError, SafetensorError) as error:
             reason = str(error).strip().splitlines()[0]
             raise EncoderUnavailable(f"HINTS_NLI_MODEL={str(folder)!r}: {reason}") from error

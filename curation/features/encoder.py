@@ -1,41 +1,64 @@
 """What an encoder is."""
 
 from collections.abc import Sequence
-from typing import Protocol
+from enum import StrEnum
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image as Pillow
 
 from curation.records import InvalidInput, Region
+from hits.domain.regions import RegionMode
 
 DEFAULT_ENCODER = "label-sentence"
+POOLED_ENCODER = "efficientnet-lite0"
 
 
 class EncoderUnavailable(InvalidInput):
     """An encoder's package or weights cannot be had here; the message says how to get them."""
 
 
+class Precision(StrEnum):
+    """The numbers that a model computes with. ``auto`` is bf16 where the hardware multiplies it, else fp32."""
+
+    AUTO = "auto"
+    FP32 = "fp32"
+    BF16 = "bf16"
+
+
 class Encoder(Protocol):
     """Images and texts as vectors of one space.
 
-    All methods return (n, dim) float32 rows of length 1. ``is_clip`` says whether the space was learned from
-    image and text pairs; pages and exports print ``name``, so a stand-in is never taken for CLIP.
+    All methods return (n, dim) float32 rows of length 1, and may be called in several threads at once. ``is_clip``
+    says whether the space was learned from image and text pairs; pages and exports print ``name``, so a stand-in is
+    never taken for CLIP. ``revision`` names the weights, the precision and the crops, so that vectors which differ in
+    any of them never stand in one set; ``preprocessing`` has the details. ``region_modes`` are those that the encoder
+    can do honestly.
     """
 
     name: str
     revision: str
     dim: int
     is_clip: bool
+    preprocessing: dict[str, Any]
+    region_modes: frozenset[RegionMode]
 
     def encode_images(self, pictures: Sequence[Pillow.Image]) -> NDArray[np.float32]:
         """Return one row per RGB picture."""
         ...
 
     def encode_regions(
-        self, pictures: Sequence[Pillow.Image], regions: Sequence[Sequence[Region]]
+        self,
+        pictures: Sequence[Pillow.Image],
+        regions: Sequence[Sequence[Region]],
+        mode: RegionMode = RegionMode.HIGHLIGHT,
     ) -> NDArray[np.float32]:
-        """Return one row per RGB picture with its boxes (image pixels) marked."""
+        """Return one row per RGB picture with its boxes (image pixels) drawn.
+
+        Raises:
+            InvalidInput: a mode that is not among ``region_modes``.
+        """
         ...
 
     def encode_texts(self, texts: Sequence[str]) -> NDArray[np.float32]:

