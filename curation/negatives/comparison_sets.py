@@ -1,161 +1,286 @@
 """Build comparison sets: for each instance, ten plausible and varied inferences for people to rate.
 
-Stages: global filters (soft and verbatim de-duplication), then for each instance in the given order its candidates,
-the floor, the greedy pick and the global disqualification of what was picked; at last the ranking by promise.
-Source: Hessel et al. 2022, appendix E, doi:10.1007/978-3-031-20059-5_32. Readings taken where the text is open:
-inferences of the same image are not excluded; verbatim copies above the cap are dropped before candidates
-are counted; the
-floor is counted at the instance's turn; instances are taken in the given order.
+Stages: global filters (soft and verbatim de-duplication), then for each instance at its turn its candidates, the
+floor, the greedy pick and the disqualification of what was picked; at last the ranking by promise. Where the text is
+open, ``options`` names the readings; the lowest index wins every tie. Scores are streamed: memory holds one block of
+them. Source: Hessel et al. 2022, appendix E, doi:10.1007/978-3-031-20059-5_32.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Hashable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
 
-from curation.dedup.vectors import unit_rows
-from curation.negatives.filters import as_mask, cap_verbatim, more_plausible_than_gold
-from curation.negatives.greedy import Diversity, TextVectors, pick_greedily
-from curation.negatives.plausibility import PlausibilityRows
+from curation.negatives.candidates import CountedBlock, Counts, Ids, Pool, Scorer
+from curation.negatives.filters import as_mask, cap_verbatim
+from curation.negatives.greedy import TextVectors, pick_greedily
+from curation.negatives.options import (
+    ComparisonSetOptions,
+    FloorWhen,
+    Order,
+    Shortcut,
+    VerbatimCap,
+    Work,
+)
+from curation.negatives.plausibility import Plausibility
 from curation.negatives.promise import Promise, PromiseRanking, measure_promise, rank_by_promise
 from curation.records import ComparisonSet, InvalidInput, SkippedInstance, SkipReason
 
+NOT_COUNTED = -1
+
 
 @dataclass(frozen=True, slots=True)
-class ComparisonSetOptions:
-    """The paper's settings.
+class Funnel:
+    """How many inferences there are, and how many of them soft de-duplication and the verbatim cap left."""
 
-    size: inferences in a set. min_candidates: the floor below which an instance is skipped. max_verbatim: copies of
-    one exact text that may be sampled over all sets. weight: of plausibility against diversity in the greedy pick.
-    promise_weight: of plausibility's rank in the final ranking.
-    """
-
-    size: int = 10
-    min_candidates: int = 20
-    max_verbatim: int = 3
-    diversity: Diversity = Diversity.MEAN
-    weight: float = 5.0
-    promise_weight: float = 5.0
-
-    def __post_init__(self) -> None:
-        for name in ("size", "min_candidates", "max_verbatim"):
-            if getattr(self, name) < 1:
-                raise InvalidInput(f"{name}: {getattr(self, name)} is too few; give at least 1")
-        for name in ("weight", "promise_weight"):
-            value = getattr(self, name)
-            if not math.isfinite(value) or value < 0:
-                raise InvalidInput(f"{name}: {value} is no weight; give a finite number of at least 0")
+    inferences: int
+    soft: int
+    cap: int
 
 
 @dataclass(frozen=True, slots=True)
 class DraftSet:
-    """A set before it is ranked.
+    """A set before it is ranked, with what shows why each inference is in it.
 
-    available: candidates at the instance's turn. objectives: the greedy value of each pick.
+    gold: the gold inference's plausibility. chosen: ids in the order of picking; plausibility, similarity (to those
+    picked before, 0 for the first) and objectives (weight x plausibility - similarity) go with them. eligible:
+    inferences that passed the global filters and are more plausible than the gold one, NOT_COUNTED with the shortcut
+    drop_used. available: those of them that were still unused at the instance's turn.
     """
 
     instance: int
+    gold: float
     chosen: tuple[int, ...]
+    plausibility: tuple[float, ...]
+    similarity: tuple[float, ...]
     objectives: tuple[float, ...]
+    eligible: int
     available: int
     promise: Promise
+
+    @property
+    def margins(self) -> tuple[float, ...]:
+        """How much more plausible than the gold one each inference is."""
+        return tuple(value - self.gold for value in self.plausibility)
 
 
 @dataclass(frozen=True, slots=True)
 class ComparisonSetResult:
-    """sets and drafts: in the order in which they were built. ranking: positions refer to that order."""
+    """sets and drafts: in the order in which they were built; ranking: positions refer to that order.
+
+    skipped: in the order of the turns. eligible: (m,) as in DraftSet, of every instance.
+    """
 
     sets: tuple[ComparisonSet, ...]
     skipped: tuple[SkippedInstance, ...]
     drafts: tuple[DraftSet, ...]
     ranking: PromiseRanking
+    funnel: Funnel
+    eligible: Counts
 
 
 def build_comparison_sets(
-    plausibility: PlausibilityRows,
+    plausibility: Plausibility,
     texts: Sequence[str],
     text_vectors: NDArray[np.floating],
     *,
     kept: Iterable[int] | None = None,
+    image_ids: Sequence[Hashable] | None = None,
     options: ComparisonSetOptions | None = None,
+    generator: np.random.Generator | None = None,
+    work: Work | None = None,
 ) -> ComparisonSetResult:
     """Build and rank the sets of m instances from n inferences.
 
-    plausibility: (m, n) scores by rows. texts: n. text_vectors: (n, d), any length but zero. kept: the ids left by
-    soft de-duplication, all when absent. Every skipped instance is listed with the exact number of candidates it
-    had. Raises InvalidInput for lengths that differ, bad vectors or scores, and ids out of range.
+    texts: n. text_vectors: (n, e), any length but zero. kept: the ids left by soft de-duplication, all when absent.
+    image_ids: n, the image that each inference was written for, where options ask for it. generator: draws the
+    random order. Every skipped instance is listed with the exact number of candidates it had at its turn, unless
+    the shortcut stop_early left it out. Raises InvalidInput for lengths that differ, bad vectors or scores, ids out
+    of range, and a missing generator or image_ids.
     """
-    options = options or ComparisonSetOptions()
+    options, work = options or ComparisonSetOptions(), work or Work()
     n = plausibility.shape[1]
+    _check_lengths(n, texts, text_vectors, image_ids, options)
+    soft = np.arange(n) if kept is None else np.flatnonzero(as_mask(kept, n))
+    capped = options.verbatim_cap is VerbatimCap.BEFORE_FLOOR
+    ids = cap_verbatim(soft.tolist(), texts, options.max_verbatim) if capped else soft
+    pool = Pool(ids, texts, options, image_ids)
+    # Our own threads multiply block by block: the product's would only wait for one another, and for processors.
+    with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(work.threads) as threads:
+        vectors = TextVectors(text_vectors)
+        scorer = Scorer(plausibility, pool, options, work, threads)
+        passes = _Passes(plausibility.shape[0], options, work)
+        order = _order(scorer, options, generator, passes)
+        turns = _Turns(scorer, pool, texts, vectors, options, passes)
+        turns.run(order)
+    funnel = Funnel(inferences=n, soft=len(soft), cap=len(ids))
+    return turns.result(funnel)
+
+
+def why_skipped(eligible: int, available: int, options: ComparisonSetOptions) -> SkipReason | None:
+    """Why an instance with so many candidates, at the start and at its turn, gets no set; None when it gets one."""
+    floor = options.min_candidates
+    counted = eligible if options.floor_when is FloorWhen.START else available
+    if counted >= floor:
+        return SkipReason.CANNOT_FILL_SET if available < options.size else None
+    if eligible == 0:
+        return SkipReason.GOLD_IS_BEST
+    return SkipReason.USED_UP if eligible >= floor else SkipReason.TOO_FEW_CANDIDATES
+
+
+def _check_lengths(
+    n: int,
+    texts: Sequence[str],
+    text_vectors: NDArray[np.floating],
+    image_ids: Sequence[Hashable] | None,
+    options: ComparisonSetOptions,
+) -> None:
     if len(texts) != n or len(text_vectors) != n:
         raise InvalidInput(
             f"{n} inferences are scored, {len(texts)} texts and {len(text_vectors)} text embeddings are given; "
             "give one text and one embedding per inference, in the same order"
         )
-    vectors = TextVectors(unit_rows(text_vectors, "text embeddings"))
-    kept_ids = range(n) if kept is None else np.flatnonzero(as_mask(kept, n)).tolist()
-    free = as_mask(cap_verbatim(kept_ids, texts, options.max_verbatim), n)
-    drafts: list[DraftSet] = []
-    skipped: list[SkippedInstance] = []
-    for instance, row in enumerate(plausibility.rows()):
-        candidates = np.flatnonzero(free & more_plausible_than_gold(row, instance))
-        reason = why_skipped(len(candidates), options)
+    if image_ids is None and options.needs_images:
+        raise InvalidInput("image ids: these rules need the image of every inference; give one id for each")
+    if image_ids is not None and len(image_ids) != n:
+        raise InvalidInput(f"image ids: {len(image_ids)} for {n} inferences; give one for each")
+
+
+class _Passes:
+    """Counts scored instances over all passes for the progress report."""
+
+    def __init__(self, instances: int, options: ComparisonSetOptions, work: Work) -> None:
+        counting = options.order in {Order.MOST_CANDIDATES, Order.FEWEST_CANDIDATES}
+        self.instances = instances
+        self.total = instances * (2 if counting else 1)
+        self._done = 0
+        self._report = work.progress
+
+    def step(self, count: int) -> None:
+        self._done += count
+        if self._report is not None:
+            self._report(self._done, self.total)
+
+
+def _order(
+    scorer: Scorer, options: ComparisonSetOptions, generator: np.random.Generator | None, passes: _Passes
+) -> Ids:
+    """The (m,) instances in the order of their turns. Orders by candidates score everything once more."""
+    given = np.arange(passes.instances)
+    if options.order is Order.GIVEN:
+        return given
+    if options.order is Order.RANDOM:
+        if generator is None:
+            raise InvalidInput("order: random needs a seed; give one")
+        return generator.permutation(given)
+    eligible = np.empty(len(given), np.int64)
+    for block in scorer.blocks(given):
+        eligible[block.instances] = block.eligible
+        passes.step(len(block.eligible))
+    return np.argsort(-eligible if options.order is Order.MOST_CANDIDATES else eligible, kind="stable")
+
+
+@dataclass(slots=True)
+class _Turns:
+    """Gives every instance its turn and keeps what came of it."""
+
+    scorer: Scorer
+    pool: Pool
+    texts: Sequence[str]
+    vectors: TextVectors
+    options: ComparisonSetOptions
+    passes: _Passes
+    drafts: list[DraftSet] = field(default_factory=list)
+    skipped: list[SkippedInstance] = field(default_factory=list)
+    eligible: Counts = field(init=False)
+    left: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.eligible = np.full(self.passes.instances, NOT_COUNTED, np.int64)
+        self.left = len(self.pool)
+
+    def run(self, order: Ids) -> None:
+        done = 0
+        for block in self.scorer.blocks(order):
+            if self.options.shortcut is not Shortcut.DROP_USED:
+                self.eligible[block.instances] = block.eligible
+            for row in range(len(block.available)):
+                if self.exhausted:
+                    self.skip_rest(order[done + row :])
+                    self.passes.step(len(order) - done)
+                    return
+                self.turn(block, row)
+            done += len(block.available)
+            self.passes.step(len(block.available))
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether nobody can get a set any more, and work may stop for it."""
+        if self.options.shortcut is not Shortcut.STOP_EARLY:
+            return False
+        at_turn = self.options.floor_when is FloorWhen.TURN
+        return self.left < max(self.options.size, self.options.min_candidates if at_turn else 0)
+
+    def skip_rest(self, instances: Ids) -> None:
+        self.eligible[instances] = NOT_COUNTED
+        for instance in instances.tolist():
+            self.skipped.append(SkippedInstance(instance, SkipReason.POOL_EXHAUSTED, None))
+
+    def turn(self, block: CountedBlock, row: int) -> None:
+        instance = int(block.instances[row])
+        available, columns = int(block.available[row]), None
+        if block.version != self.pool.version or self.pool.taken_for(instance):
+            columns = self.scorer.candidates(block, row)
+            available = len(columns)
+        reason = why_skipped(int(self.eligible[instance]), available, self.options)
+        if reason is None:
+            columns = self.scorer.candidates(block, row) if columns is None else columns
+            if not self.pool.can_fill(columns):
+                reason = SkipReason.CANNOT_FILL_SET
+            else:
+                self.draft(block, row, columns)
         if reason is not None:
-            skipped.append(SkippedInstance(instance=instance, reason=reason, available=len(candidates)))
-            continue
-        draft = draft_set(instance, candidates, row, texts, vectors, options)
-        free[list(draft.chosen)] = False
-        drafts.append(draft)
-    return _ranked(drafts, skipped, options)
+            self.skipped.append(SkippedInstance(instance, reason, available))
 
+    def draft(self, block: CountedBlock, row: int, columns: Ids) -> None:
+        instance = int(block.instances[row])
+        picks = pick_greedily(block, row, columns, self.pool, self.vectors, self.options)
+        chosen = self.pool.ids[picks.columns]
+        self.drafts.append(
+            DraftSet(
+                instance=instance,
+                gold=float(block.scored.golds[row]),
+                chosen=tuple(chosen.tolist()),
+                plausibility=picks.plausibility,
+                similarity=picks.similarity,
+                objectives=picks.objectives,
+                eligible=int(self.eligible[instance]),
+                available=len(columns),
+                promise=measure_promise(
+                    [self.texts[index] for index in chosen],
+                    self.vectors.mean_similarity(chosen),
+                    picks.plausibility,
+                ),
+            )
+        )
+        self.pool.take(picks.columns, instance)
+        self.left = len(self.pool)
 
-def why_skipped(available: int, options: ComparisonSetOptions) -> SkipReason | None:
-    """Why an instance with so many candidates gets no set; None when it gets one."""
-    if available < options.min_candidates:
-        return SkipReason.TOO_FEW_CANDIDATES
-    if available < options.size:
-        return SkipReason.CANNOT_FILL_SET
-    return None
-
-
-def draft_set(
-    instance: int,
-    candidates: NDArray[np.integer],
-    row: NDArray[np.floating],
-    texts: Sequence[str],
-    vectors: TextVectors,
-    options: ComparisonSetOptions,
-) -> DraftSet:
-    """Pick one instance's set from (m,) candidate ids and measure it. row: (n,) plausibility of all inferences."""
-    distinct, inverse = vectors.distinct_among(candidates)
-    picks = pick_greedily(
-        row[candidates],
-        distinct,
-        inverse,
-        size=options.size,
-        weight=options.weight,
-        diversity=options.diversity,
-    )
-    chosen = candidates[list(picks.positions)]
-    return DraftSet(
-        instance=instance,
-        chosen=tuple(chosen.tolist()),
-        objectives=picks.objectives,
-        available=len(candidates),
-        promise=measure_promise([texts[index] for index in chosen], vectors.of(chosen), row[chosen]),
-    )
-
-
-def _ranked(
-    drafts: list[DraftSet], skipped: list[SkippedInstance], options: ComparisonSetOptions
-) -> ComparisonSetResult:
-    ranking = rank_by_promise([draft.promise for draft in drafts], weight=options.promise_weight)
-    sets = tuple(
-        ComparisonSet(instance=draft.instance, chosen=draft.chosen, rank=int(place))
-        for draft, place in zip(drafts, ranking.places(), strict=True)
-    )
-    return ComparisonSetResult(sets=sets, skipped=tuple(skipped), drafts=tuple(drafts), ranking=ranking)
+    def result(self, funnel: Funnel) -> ComparisonSetResult:
+        ranking = rank_by_promise(
+            [draft.promise for draft in self.drafts],
+            weight=self.options.promise_weight,
+            length=self.options.promise_length,
+        )
+        sets = tuple(
+            ComparisonSet(instance=draft.instance, chosen=draft.chosen, rank=int(place))
+            for draft, place in zip(self.drafts, ranking.places(), strict=True)
+        )
+        return ComparisonSetResult(
+            sets, tuple(self.skipped), tuple(self.drafts), ranking, funnel, self.eligible
+        )

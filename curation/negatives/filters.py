@@ -6,40 +6,80 @@ Source: Hessel et al. 2022, appendix E, doi:10.1007/978-3-031-20059-5_32.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from curation.dedup.hierarchical import Linkage, cluster_to_k
-from curation.dedup.members import keep_first, keep_random
+from curation.dedup.cuts import ByNumber, Linkage, silent
+from curation.dedup.hierarchical import cluster
+from curation.dedup.members import keep_first, keep_medoid, keep_random
+from curation.negatives.options import Keep, Strictness
 from curation.records import InvalidInput
 
 SOFT_SHARE = 0.8
 
 
-def more_plausible_than_gold(row: NDArray[np.floating], gold: int) -> NDArray[np.bool_]:
-    """Which of n inferences score strictly above the gold one; neither the gold nor its equals do.
+@dataclass(frozen=True, slots=True)
+class SoftClusters:
+    """What soft de-duplication made of n inferences. labels: (n,) cluster of each. kept: ids that stay, ascending."""
 
-    row: (n,) plausibility for one instance. gold: the index of its own inference.
-    """
-    return row > row[gold]
+    labels: NDArray[np.int64]
+    kept: NDArray[np.int64]
+
+    def sizes(self) -> NDArray[np.int64]:
+        """How many inferences there are in the cluster of each inference, itself included: (n,)."""
+        return np.bincount(self.labels)[self.labels]
+
+    def members(self) -> dict[int, list[int]]:
+        """The inferences that were dropped in favour of each kept one, ascending; none is left out."""
+        stays = {int(self.labels[index]): int(index) for index in self.kept}
+        dropped: dict[int, list[int]] = {}
+        for index, label in enumerate(self.labels.tolist()):
+            if stays[label] != index:
+                dropped.setdefault(stays[label], []).append(index)
+        return dropped
 
 
-def keep_soft(
+def cluster_softly(
     text_vectors: NDArray[np.floating],
     *,
     share: float = SOFT_SHARE,
     linkage: Linkage = Linkage.AVERAGE,
+    keep: Keep = Keep.FIRST,
     generator: np.random.Generator | None = None,
-) -> NDArray[np.int64]:
-    """Soft de-duplication: one inference from each of round(share x n) clusters of text vectors.
+    progress: Callable[[int, int], None] = silent,
+) -> SoftClusters:
+    """Soft de-duplication: one inference stays of each of round(share x n) clusters of text vectors.
 
-    text_vectors: (n, d). Without a generator the lowest index of each cluster stays, else a random member does.
-    Returns the ids that stay, ascending. Raises InvalidInput as cluster_to_k does.
+    text_vectors: (n, d). generator: draws the member that stays, for keep random. progress: as in cluster. Raises
+    InvalidInput for a share outside 0 to 1 and as cluster does.
     """
-    labels = cluster_to_k(text_vectors, max(1, round(share * len(text_vectors))), linkage=linkage)
-    return np.sort(keep_first(labels) if generator is None else keep_random(labels, generator))
+    if not 0 < share <= 1:
+        raise InvalidInput(f"share: {share:g} is not within 0 to 1; give for instance {SOFT_SHARE}")
+    wanted = ByNumber(max(1, round(share * len(text_vectors))))
+    labels = cluster(text_vectors, wanted, linkage=linkage, progress=progress).labels
+    if keep is Keep.RANDOM:
+        if generator is None:
+            raise InvalidInput("keep: random needs a seed; give one, or keep the first")
+        kept = keep_random(labels, generator)
+    else:
+        kept = keep_first(labels) if keep is Keep.FIRST else keep_medoid(labels, text_vectors)
+    return SoftClusters(labels=labels, kept=np.sort(kept))
+
+
+def more_plausible_than_gold(
+    row: NDArray[np.floating], gold: int, strictness: Strictness = Strictness.ABOVE
+) -> NDArray[np.bool_]:
+    """Which of n inferences are as plausible as strictness demands; the gold one never is.
+
+    The rule in plain form, for one row; kernels.count_candidates applies it to blocks. row: (n,) plausibility for one
+    instance. gold: the index of its own inference.
+    """
+    passes = row > row[gold] if strictness is Strictness.ABOVE else row >= row[gold]
+    passes[gold] = False
+    return passes
 
 
 def cap_verbatim(ids: Iterable[int], texts: Sequence[str], copies: int) -> NDArray[np.int64]:

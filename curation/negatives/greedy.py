@@ -6,79 +6,92 @@ dissimilarity to what has been picked. Whether that is the mean or the greatest 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from enum import StrEnum
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from curation.negatives.plausibility import collapse_copies
+from curation.negatives import kernels
+from curation.negatives.candidates import CountedBlock, Ids, Pool
+from curation.negatives.options import ComparisonSetOptions, Diversity
+from curation.negatives.plausibility import blocks_of, precision, unit_vectors
 
-
-class Diversity(StrEnum):
-    """How similar a candidate is to what has been picked: on average, or to the nearest pick."""
-
-    MEAN = "mean"
-    MAX = "max"
+HEAD = 64
+ITERATIONS = 3
+SLACK = 1e-5
+BLOCK = 4096
 
 
 @dataclass(frozen=True, slots=True)
 class Picks:
-    """positions: indices into the candidates, in the order of picking. objectives: the value of each pick."""
+    """What was picked, in the order of picking. columns: of the scores. The rest: one figure per pick.
 
-    positions: tuple[int, ...]
+    similarity: to those picked before, 0 for the first. objectives: weight x plausibility - similarity.
+    """
+
+    columns: NDArray[np.intp]
+    plausibility: tuple[float, ...]
+    similarity: tuple[float, ...]
     objectives: tuple[float, ...]
 
 
 class TextVectors:
-    """Unit vectors of all texts, with exact copies stored once so that copies tie exactly."""
+    """Unit vectors of all texts; similarity is their ``dot``, so that exact copies tie exactly."""
 
-    def __init__(self, rows: NDArray[np.floating]) -> None:
-        """rows: (n, d), of length 1."""
-        self._distinct, self._inverse = collapse_copies(rows)
+    def __init__(self, vectors: NDArray[np.floating]) -> None:
+        """vectors: (n, e), any length but zero. Raises InvalidInput for bad ones."""
+        self.rows = unit_vectors(vectors, "text embeddings", precision(vectors))
+        self._heads, self._tails = _split(self.rows)
+        self._room = np.empty_like(self._heads)
 
-    def __len__(self) -> int:
-        return len(self._inverse)
+    def bounds(self, ids: NDArray[np.intp]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """Heads and tails of (m,) texts, see kernels.Candidates; only valid until the next call."""
+        return np.take(self._heads, ids, axis=0, out=self._room[: len(ids)], mode="clip"), self._tails[ids]
 
-    def of(self, ids: NDArray[np.integer]) -> NDArray[np.float64]:
-        """The vectors of (m,) ids: (m, d)."""
-        return self._distinct[self._inverse[ids]]
+    def mean_similarity(self, ids: NDArray[np.integer]) -> float:
+        """Mean over all pairs of (k,) texts; 0 for a single one."""
+        return float(kernels.mean_similarity(self.rows, ids))
 
-    def distinct_among(self, ids: NDArray[np.integer]) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
-        """Distinct vectors of (m,) ids and, for each id, which one is its own: ((u, d), (m,))."""
-        numbers, inverse = np.unique(self._inverse[ids], return_inverse=True)
-        return self._distinct[numbers], inverse
+
+def _split(rows: NDArray[Any]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """Heads (n, r), the parts of unit rows within the r directions that hold most, and tails (n,), the rest's length.
+
+    By the inequality of Cauchy and Schwarz two texts are at least as similar as head x head' - tail x tail'. Slack is
+    added to the squared tails, so that the product of two tails grows by it at least: it covers rows that rounding
+    left too long (2e-7) and the float32 product of two heads (r x 6e-8).
+    """
+    sample = rows[:: -(-len(rows) // BLOCK)].astype(np.float64)
+    guess = np.random.default_rng(0).normal(size=(rows.shape[1], min(HEAD, rows.shape[1])))
+    for _ in range(ITERATIONS):  # any orthonormal directions are right; good ones save work
+        guess = np.linalg.qr(sample.T @ (sample @ guess))[0]
+    heads = np.concatenate([(part @ guess).astype(np.float32) for part in _parts(rows)])
+    tails = np.sqrt(np.maximum(0.0, 1.0 + SLACK - np.square(heads, dtype=np.float64).sum(axis=1)))
+    return heads, np.nextafter(tails.astype(np.float32), np.float32(2))
+
+
+def _parts(rows: NDArray[Any]) -> Iterator[NDArray[np.float64]]:
+    for part in blocks_of(len(rows), BLOCK):
+        yield rows[part].astype(np.float64)
 
 
 def pick_greedily(
-    plausibility: NDArray[np.floating],
-    vectors: NDArray[np.float64],
-    inverse: NDArray[np.intp],
-    *,
-    size: int,
-    weight: float,
-    diversity: Diversity,
+    block: CountedBlock,
+    row: int,
+    columns: Ids,
+    pool: Pool,
+    vectors: TextVectors,
+    options: ComparisonSetOptions,
 ) -> Picks:
-    """Pick size of m candidates, each time the one with the greatest weight x plausibility - similarity.
+    """Pick options.size of the (m,) candidate columns of one row, and count down what is left of their texts.
 
-    plausibility: (m,). vectors: (u, d) unit rows, inverse: (m,) the vector of each candidate. The first pick has no
-    similarity. The lowest position wins a tie. size must not exceed m.
+    The first pick has no similarity; the lowest column wins a tie. There must be enough to pick.
     """
-    value = weight * plausibility.astype(np.float64)
-    total = np.zeros(len(vectors))
-    greatest = np.full(len(vectors), -np.inf)
-    free = np.ones(len(value), dtype=bool)
-    positions: list[int] = []
-    objectives: list[float] = []
-    for count in range(size):
-        objective = value
-        if count:
-            objective = value - (total / count if diversity is Diversity.MEAN else greatest)[inverse]
-        best = int(np.argmax(np.where(free, objective, -np.inf)))
-        positions.append(best)
-        objectives.append(float(objective[best]))
-        free[best] = False
-        similarity = vectors @ vectors[inverse[best]]
-        total += similarity
-        np.maximum(greatest, similarity, out=greatest)
-    return Picks(positions=tuple(positions), objectives=tuple(objectives))
+    upper = block.scored.scores[row, columns].astype(np.float64) + block.scored.margin
+    ids = pool.ids[columns]
+    candidates = kernels.Candidates(columns, ids, pool.numbers[columns], upper, *vectors.bounds(ids))
+    taste = kernels.Taste(options.size, options.weight, options.diversity is Diversity.MAX)
+    picked, figures, _ = kernels.pick(block.scored, row, candidates, vectors.rows, pool.left, taste)
+    plausibility, similarity, objectives = (tuple(column) for column in figures.T.tolist())
+    return Picks(columns[picked], plausibility, similarity, objectives)

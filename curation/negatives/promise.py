@@ -2,17 +2,20 @@
 
 A weighted sum of three ranks over all sets: mean length in words, mean similarity of all pairs, mean plausibility
 (five times). Source: Hessel et al. 2022, appendix E, doi:10.1007/978-3-031-20059-5_32. The direction of length is not
-stated there; longer counts as better here.
+stated there; longer counts as better unless it is told otherwise.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
+
+from curation.negatives.options import Length
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,25 +47,24 @@ class PromiseRanking:
         return places
 
 
-def measure_promise(
-    texts: Sequence[str], vectors: NDArray[np.float64], plausibility: NDArray[np.floating]
-) -> Promise:
-    """Measure one set of k inferences. vectors: (k, d) unit rows; plausibility: (k,)."""
-    first, second = np.triu_indices(len(texts), k=1)
-    similarity = (vectors @ vectors.T)[first, second]
+def measure_promise(texts: Sequence[str], similarity: float, plausibility: Sequence[float]) -> Promise:
+    """Measure one set of k inferences. similarity: mean of all pairs. plausibility: of each, (k,)."""
     return Promise(
-        words=float(np.mean([len(text.split()) for text in texts])),
-        similarity=float(similarity.mean()) if similarity.size else 0.0,
-        plausibility=float(np.mean(plausibility, dtype=np.float64)),
+        words=sum(len(text.split()) for text in texts) / len(texts),
+        similarity=similarity,
+        plausibility=math.fsum(plausibility) / len(plausibility),
     )
 
 
-def rank_by_promise(measured: Sequence[Promise], *, weight: float) -> PromiseRanking:
-    """Rank sets: longer, more varied and more plausible is better; plausibility's rank counts weight times.
+def rank_by_promise(
+    measured: Sequence[Promise], *, weight: float, length: Length = Length.LONGER
+) -> PromiseRanking:
+    """Rank sets: more varied, more plausible, longer or shorter is better. Plausibility's rank counts weight times.
 
     On equal totals the set that was built first comes first.
     """
-    words = rankdata([-promise.words for promise in measured])
+    sign = -1 if length is Length.LONGER else 1
+    words = rankdata([sign * promise.words for promise in measured])
     similarity = rankdata([promise.similarity for promise in measured])
     plausibility = rankdata([-promise.plausibility for promise in measured])
     total = words + similarity + weight * plausibility

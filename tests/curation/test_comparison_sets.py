@@ -14,14 +14,24 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from curation.dedup.hierarchical import Linkage, cluster_to_k
-from curation.negatives.comparison_sets import (
+from curation.negatives.comparison_sets import ComparisonSetResult, build_comparison_sets
+from curation.negatives.filters import as_mask, cap_verbatim, cluster_softly, more_plausible_than_gold
+from curation.negatives.options import (
     ComparisonSetOptions,
-    ComparisonSetResult,
-    build_comparison_sets,
+    Disqualification,
+    Diversity,
+    FloorWhen,
+    Keep,
+    Length,
+    Order,
+    SameImage,
+    Shortcut,
+    Strictness,
+    Work,
+    choose,
 )
-from curation.negatives.filters import as_mask, cap_verbatim, keep_soft, more_plausible_than_gold
-from curation.negatives.greedy import Diversity
-from curation.negatives.plausibility import BLOCK_ROWS, EmbeddingPlausibility, PlausibilityMatrix
+from curation.negatives.plausibility import EmbeddingPlausibility, PlausibilityMatrix
+from curation.negatives.promise import Promise, rank_by_promise
 from curation.records import InvalidInput, SkipReason
 
 CASES = Path(__file__).parents[1] / "cases" / "comparison_set.json"
@@ -52,6 +62,19 @@ def build(case: dict[str, Any], **options: Any) -> ComparisonSetResult:
 def test_stage_plausibility(case: dict[str, Any]) -> None:
     for gold, row in enumerate(np.array(case["plausibility"])):
         assert np.flatnonzero(more_plausible_than_gold(row, gold)).tolist() == case["A1_candidates"][gold]
+    assert counted(case, list(range(len(case["texts"])))) == [len(c) for c in case["A1_candidates"]]
+
+
+def counted(case: dict[str, Any], kept: list[int], cap: int = 10**6) -> list[int]:
+    """How many candidates the compiled filter counts for every instance, before anything is sampled."""
+    result = build_comparison_sets(
+        PlausibilityMatrix(np.array(case["plausibility"])),
+        case["texts"],
+        np.array(case["sbert_embeddings"]),
+        kept=kept,
+        options=ComparisonSetOptions(max_verbatim=cap),
+    )
+    return result.eligible.tolist()
 
 
 @pytest.mark.parametrize("linkage", list(Linkage))
@@ -60,7 +83,20 @@ def test_stage_soft_deduplication(case: dict[str, Any], linkage: Linkage) -> Non
     labels = cluster_to_k(vectors, case["n_clusters"], linkage=linkage)
     clusters = {frozenset(np.flatnonzero(labels == label).tolist()) for label in range(case["n_clusters"])}
     assert clusters == {frozenset(cluster) for cluster in case["clusters"]}
-    assert keep_soft(vectors, linkage=linkage).tolist() == case["soft_kept"]
+    soft = cluster_softly(vectors, share=case["n_clusters"] / len(vectors), linkage=linkage)
+    assert soft.kept.tolist() == case["soft_kept"]
+    assert soft.labels.tolist() == labels.tolist()
+    dropped = {cluster[0]: cluster[1:] for cluster in case["clusters"] if len(cluster) > 1}
+    assert soft.members() == dropped
+    assert [soft.sizes()[index] for index in case["soft_kept"]] == [len(c) for c in case["clusters"]]
+
+
+def test_stage_soft_candidates(case: dict[str, Any]) -> None:
+    assert counted(case, case["soft_kept"]) == [len(c) for c in case["A3_candidates"]]
+    mask = as_mask(case["soft_kept"], len(case["texts"]))
+    for gold, row in enumerate(np.array(case["plausibility"])):
+        found = np.flatnonzero(mask & more_plausible_than_gold(row, gold)).tolist()
+        assert found == case["A3_candidates"][gold]
 
 
 def test_stage_verbatim(case: dict[str, Any]) -> None:
@@ -70,6 +106,17 @@ def test_stage_verbatim(case: dict[str, Any]) -> None:
         assert (
             np.flatnonzero(mask & more_plausible_than_gold(row, gold)).tolist() == case["A4_candidates"][gold]
         )
+    assert counted(case, case["soft_kept"], cap=3) == [len(c) for c in case["A4_candidates"]]
+
+
+def test_stage_floor_counted_at_the_start(case: dict[str, Any]) -> None:
+    result = build(case, floor_when=FloorWhen.START)
+    assert np.flatnonzero(result.eligible >= 20).tolist() == case["floor_static"]
+    reasons = {item.instance: item.reason for item in result.skipped}
+    had_a_chance = {item.instance for item in result.sets} | {
+        instance for instance, reason in reasons.items() if reason is SkipReason.CANNOT_FILL_SET
+    }
+    assert had_a_chance == set(case["floor_static"])
 
 
 def test_stage_greedy_and_skipped(case: dict[str, Any]) -> None:
@@ -81,7 +128,28 @@ def test_stage_greedy_and_skipped(case: dict[str, Any]) -> None:
         assert draft.objectives == pytest.approx(expected["objective"], abs=1e-9, rel=0)
     ours = [{"instance": item.instance, "available": item.available} for item in result.skipped]
     assert ours == case["skipped"]
-    assert {item.reason for item in result.skipped} == {SkipReason.TOO_FEW_CANDIDATES}
+    for item in result.skipped:
+        enough = item.instance in case["floor_static"]
+        some = case["A4_candidates"][item.instance]
+        few = SkipReason.TOO_FEW_CANDIDATES if some else SkipReason.GOLD_IS_BEST
+        assert item.reason is (SkipReason.USED_UP if enough else few)
+
+
+def test_what_the_page_shows_adds_up(case: dict[str, Any]) -> None:
+    result = build(case)
+    scores = np.array(case["plausibility"])
+    assert result.funnel.inferences == len(case["texts"])
+    assert result.funnel.soft == len(case["soft_kept"])
+    assert result.funnel.cap == len(case["hard_kept"])
+    for draft in result.drafts:
+        row = scores[draft.instance]
+        assert draft.gold == row[draft.instance]
+        assert list(draft.plausibility) == row[list(draft.chosen)].tolist()
+        assert min(draft.margins) > 0
+        assert draft.similarity[0] == 0
+        values = [5 * p - s for p, s in zip(draft.plausibility, draft.similarity, strict=True)]
+        assert list(draft.objectives) == values
+        assert draft.eligible == len(case["A4_candidates"][draft.instance]) >= draft.available
 
 
 def test_stage_promise(case: dict[str, Any]) -> None:
@@ -99,29 +167,28 @@ def test_stage_promise(case: dict[str, Any]) -> None:
 
 def test_streamed_embeddings_give_the_same_sets() -> None:
     case = load()[0]
-    streamed = EmbeddingPlausibility(
-        np.array(case["image_region_embeddings"]), np.array(case["text_embeddings"])
-    )
-    full = np.stack(list(streamed.rows()))
-    np.testing.assert_allclose(full, np.array(case["plausibility"]), atol=1e-6)
+    images, inferences = np.array(case["image_region_embeddings"]), np.array(case["text_embeddings"])
+    np.testing.assert_allclose(images @ inferences.T, np.array(case["plausibility"]), atol=1e-6)
     vectors = np.array(case["sbert_embeddings"])
-    ours = build_comparison_sets(streamed, case["texts"], vectors, kept=case["soft_kept"])
-    matrix = build_comparison_sets(PlausibilityMatrix(full), case["texts"], vectors, kept=case["soft_kept"])
-    assert ours.sets == matrix.sets
-    assert ours.skipped == matrix.skipped
+    ours = build_comparison_sets(
+        EmbeddingPlausibility(images, inferences), case["texts"], vectors, kept=case["soft_kept"]
+    )
+    assert [list(item.chosen) for item in ours.sets] == [item["chosen"] for item in case["sets"]]
+    assert [(item.instance, item.available) for item in ours.skipped] == [
+        (item["instance"], item["available"]) for item in case["skipped"]
+    ]
 
 
-def test_a_copy_of_the_gold_is_never_above_it_when_streamed() -> None:
-    generator = np.random.default_rng(4)
-    images = generator.normal(size=(BLOCK_ROWS + 45, 67)).astype(np.float32)
-    inferences = generator.normal(size=(BLOCK_ROWS + 45, 67)).astype(np.float32)
-    inferences[200:] = inferences[: len(inferences) - 200]
-    pairs = 0
-    for gold, row in enumerate(EmbeddingPlausibility(images, inferences).rows()):
-        twins = [index for index in (gold - 200, gold + 200) if 0 <= index < len(row)]
-        pairs += len(twins)
-        assert not more_plausible_than_gold(row, gold)[twins].any()
-    assert pairs == 2 * (BLOCK_ROWS + 45 - 200)
+def test_without_soft_deduplication_the_cap_binds_and_texts_agree(case: dict[str, Any]) -> None:
+    scores, texts, vectors = made_up(120, 25, 3)
+    result = build_comparison_sets(PlausibilityMatrix(scores), texts, vectors)
+    assert result.funnel.soft == 120
+    assert result.funnel.cap < 120
+    unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+    expected, available = oracle(scores, texts, unit, list(range(120)), ComparisonSetOptions())
+    assert [[texts[j] for j in item.chosen] for item in result.sets] == expected
+    assert result.sets
+    assert all(item.available == available[item.instance] for item in (*result.skipped, *result.drafts))
 
 
 def oracle(
@@ -237,17 +304,72 @@ def test_floor_met_but_set_cannot_be_filled() -> None:
     options = ComparisonSetOptions(size=9, min_candidates=1)
     result = build_comparison_sets(PlausibilityMatrix(scores), texts, vectors, options=options)
     assert result.sets == ()
-    assert {item.reason for item in result.skipped if item.available} == {SkipReason.CANNOT_FILL_SET}
-    assert {item.reason for item in result.skipped if not item.available} <= {SkipReason.TOO_FEW_CANDIDATES}
+    for item in result.skipped:
+        assert item.reason is (SkipReason.CANNOT_FILL_SET if item.available else SkipReason.GOLD_IS_BEST)
 
 
-def test_soft_deduplication_can_sample_its_members() -> None:
-    vectors = np.repeat(np.random.default_rng(1).normal(size=(20, 5)), 2, axis=0)
-    lowest = keep_soft(vectors, share=0.5)
-    assert lowest.tolist() == list(range(0, 40, 2))
-    drawn = keep_soft(vectors, share=0.5, generator=np.random.default_rng(3))
-    assert (drawn // 2).tolist() == (lowest // 2).tolist()
-    assert drawn.tolist() != lowest.tolist()
+@pytest.mark.parametrize("keep", list(Keep))
+def test_who_stays_of_a_soft_cluster(keep: Keep) -> None:
+    vectors = np.repeat(np.random.default_rng(1).normal(size=(20, 5)), 3, axis=0)
+    vectors[2::3] *= 1.001  # a copy in another length is still a copy
+    soft = cluster_softly(vectors, share=1 / 3, keep=keep, generator=np.random.default_rng(3))
+    assert (soft.kept // 3).tolist() == list(range(20))
+    assert soft.sizes().tolist() == [3] * 60
+    assert {k: len(v) for k, v in soft.members().items()} == dict.fromkeys(soft.kept.tolist(), 2)
+    if keep is Keep.FIRST:
+        assert soft.kept.tolist() == list(range(0, 60, 3))
+    if keep is Keep.RANDOM:
+        assert len(set((soft.kept % 3).tolist())) == 3
+
+
+def test_the_share_may_leave_everything() -> None:
+    soft = cluster_softly(np.random.default_rng(0).normal(size=(9, 4)), share=1.0)
+    assert soft.kept.tolist() == list(range(9))
+    assert soft.members() == {}
+
+
+def test_bad_soft_deduplication() -> None:
+    with pytest.raises(InvalidInput, match=r"share: 1\.5 is not within 0 to 1"):
+        cluster_softly(np.ones((3, 2)), share=1.5)
+    with pytest.raises(InvalidInput, match="keep: random needs a seed"):
+        cluster_softly(np.ones((3, 2)), keep=Keep.RANDOM)
+
+
+def test_length_may_count_either_way() -> None:
+    measured = [
+        Promise(words=3, similarity=0, plausibility=0),
+        Promise(words=9, similarity=0, plausibility=0),
+    ]
+    assert rank_by_promise(measured, weight=5).order.tolist() == [1, 0]
+    assert rank_by_promise(measured, weight=5, length=Length.SHORTER).order.tolist() == [0, 1]
+
+
+def test_a_choice_is_named_in_full() -> None:
+    assert choose(Order, "random", "order") is Order.RANDOM
+    with pytest.raises(InvalidInput, match="strictness: 'strict'; use above or at_least"):
+        choose(Strictness, "strict", "strictness")
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        ({"same_image": SameImage.FORBIDDEN}, "image ids: these rules need"),
+        ({"disqualification": Disqualification.PER_IMAGE}, "image ids: these rules need"),
+        ({"order": Order.RANDOM}, "order: random needs a seed"),
+    ],
+)
+def test_rules_that_need_more_say_so(option: dict[str, Any], message: str) -> None:
+    scores, texts, vectors = made_up(8, 8, 0)
+    with pytest.raises(InvalidInput, match=message):
+        build_comparison_sets(
+            PlausibilityMatrix(scores), texts, vectors, options=ComparisonSetOptions(**option)
+        )
+
+
+def test_image_ids_of_another_length() -> None:
+    scores, texts, vectors = made_up(8, 8, 0)
+    with pytest.raises(InvalidInput, match="image ids: 3 for 8 inferences"):
+        build_comparison_sets(PlausibilityMatrix(scores), texts, vectors, image_ids=["a", "b", "c"])
 
 
 @pytest.mark.parametrize(
@@ -286,8 +408,21 @@ def test_embeddings_of_different_models() -> None:
 
 
 @pytest.mark.parametrize(
-    "option", [{"size": 0}, {"max_verbatim": 0}, {"weight": float("nan")}, {"weight": -1.0}]
+    "option",
+    [
+        {"size": 0},
+        {"max_verbatim": 0},
+        {"weight": float("nan")},
+        {"weight": -1.0},
+        {"shortcut": Shortcut.DROP_USED, "floor_when": FloorWhen.START},
+    ],
 )
 def test_options_out_of_range(option: dict[str, Any]) -> None:
     with pytest.raises(InvalidInput, match=next(iter(option))):
         ComparisonSetOptions(**option)
+
+
+@pytest.mark.parametrize("option", ["memory_mib", "threads"])
+def test_no_work_without_means(option: str) -> None:
+    with pytest.raises(InvalidInput, match=f"{option}: 0 is too few"):
+        Work(**{option: 0})
