@@ -1,0 +1,23 @@
+"""Which detectors there are, by the names that commands and runs use."""
+
+from curation.proposals.detector import CLASSICAL, HUGGING_FACE, LIMIT, Detector, check_name
+
+
+def get_detector(name: str, *, limit: int = LIMIT, suppress_over: float | None = None) -> Detector:
+    """Return the detector called ``name``: ``classical``, or ``hf:<hub id or folder>``.
+
+    Args:
+        limit: proposals per picture at most.
+        suppress_over: drop a model's box whose IoU with a better one is above this; none are dropped when absent.
+            The classical one has a spacing of its own.
+
+    Raises:
+        DetectorUnavailable: an unknown name, a missing package, or weights that cannot be had.
+    """
+    if check_name(name) == CLASSICAL:
+        from curation.proposals.selective_search import SelectiveSearch  # noqa: PLC0415 - scikit-image, on demand
+
+        return SelectiveSearch(limit=limit)
+    from curation.proposals.hugging_face import HuggingFaceDetector  # noqa: PLC0415 - torch, on demand
+
+    return HuggingFaceDetector(name.removeprefix(HUGGING_FACE), limit=limit, suppress_over=suppress_over)

@@ -1,0 +1,100 @@
+"""How well proposals cover the boxes that people drew.
+
+A pair counts as covered when a proposal has an IoU strictly over the threshold with any of its boxes; over 0.5 it is
+*solvable* in the localization measure. Source: paper 000 §4.2 "Auto bounding boxes" with its footnotes, where
+96.2 % of the instances are; the official scorer compares strictly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from curation.proposals.boxes import corners_of
+from validation.domain.box_agreement import MATCH_OVER, iou_matrix
+
+THRESHOLDS = (MATCH_OVER, 0.7, 0.9)
+PAPER_SOLVABLE = 0.962
+
+
+def overlaps(proposed: NDArray[np.number], gold: NDArray[np.number]) -> NDArray[np.float64]:
+    """Return each proposal's greatest IoU with any of a pair's boxes: (k,).
+
+    proposed: (k, 4), gold: (m, 4), m > 0: left, top, width, height in image pixels.
+    """
+    return iou_matrix(corners_of(proposed), corners_of(gold)).max(axis=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Recall:
+    """Share of pairs covered by the first 1, 2, … proposals.
+
+    ``curves`` has, per threshold, one share for each number of proposals up to the limit. ``solvable`` is the share
+    of pairs with a proposal over 0.5, ``by_image`` its mean in each image and then over images (the scorer's oracle
+    figure), ``images_solvable`` the share of images with any such pair, ``mean_best`` the mean best IoU.
+    All are shares of 0 to 1, and ``None`` where there is no pair.
+    """
+
+    pairs: int
+    images: int
+    curves: dict[float, list[float]]
+    solvable: float | None
+    by_image: float | None
+    images_solvable: float | None
+    mean_best: float | None
+
+    def at(self, count: int, threshold: float) -> float | None:
+        """Return the share covered by the first ``count`` proposals; beyond the limit there are no further ones."""
+        curve = self.curves[threshold]
+        return curve[min(count, len(curve)) - 1] if self.pairs else None
+
+
+@dataclass(slots=True)
+class Coverage:
+    """Adds up pairs, image by image, one at a time; ``limit`` proposals an image at most."""
+
+    limit: int
+    _counts: dict[float, NDArray[np.int64]] = field(init=False)
+    _pairs: int = 0
+    _images: int = 0
+    _solvable_images: int = 0
+    _shares: float = 0.0
+    _best: float = 0.0
+
+    def __post_init__(self) -> None:
+        self._counts = {threshold: np.zeros(self.limit, dtype=np.int64) for threshold in THRESHOLDS}
+
+    def add_image(self, pairs: Iterable[list[float]]) -> None:
+        """Add one image's pairs, each as its proposals' IoU, best proposal first."""
+        solvable = count = 0
+        for ious in pairs:
+            reached = np.zeros(self.limit)
+            so_far = np.maximum.accumulate(np.array(ious or [0.0])[: self.limit])
+            reached[: len(so_far)], reached[len(so_far) :] = so_far, so_far[-1]
+            for threshold in THRESHOLDS:
+                self._counts[threshold] += reached > threshold
+            solvable += bool(reached[-1] > MATCH_OVER)
+            count += 1
+            self._best += float(reached[-1])
+        if count:
+            self._pairs += count
+            self._images += 1
+            self._solvable_images += solvable > 0
+            self._shares += solvable / count
+
+    def recall(self) -> Recall:
+        """Return the shares of what was added."""
+        pairs, images = self._pairs, self._images
+        curves = {t: (counts / max(pairs, 1)).tolist() for t, counts in self._counts.items()}
+        return Recall(
+            pairs=pairs,
+            images=images,
+            curves=curves,
+            solvable=curves[MATCH_OVER][-1] if pairs else None,
+            by_image=self._shares / images if images else None,
+            images_solvable=self._solvable_images / images if images else None,
+            mean_best=self._best / pairs if pairs else None,
+        )

@@ -1,0 +1,295 @@
+"""Read a file of proposals such as ``image_url2auto_bboxes.json``, one image at a time.
+
+The corpus names that file, but its layout is not described in the paper: the file's name says "image address to
+boxes". So every layout of that kind is taken, and the one that was recognised is reported:
+
+    {"https://…/1.jpg": [[10, 20, 110, 95], …]}                    four numbers a box, a fifth is its score
+    {"https://…/1.jpg": [{"left": 10, "top": 20, "width": 100, "height": 75}, …]}     also x, y, w, h, or x1 to y2
+    {"https://…/1.jpg": {"boxes": …, "scores": […]}}               either of them beside scores; also "bboxes"
+
+Four bare numbers are two corners or a corner and a size; which of them is seen from all boxes together.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, TextIO
+
+import numpy as np
+
+from curation.proposals.boxes import distinct, whole_pixels
+from curation.proposals.detector import Found
+from curation.records import InvalidInput
+
+CHUNK = 1 << 20  # characters read at a time
+LONGEST_RECORD = 1 << 24  # characters; a thousand boxes take a hundred thousand
+LOOKED_AT = 2_000  # entries from which the layout is recognised
+_SPACE = re.compile(r"[ \t\r\n]*")
+_ROUNDING = 1.0  # pixels by which a detector's box may pass the edge
+BOX = 4
+
+
+class Layout(StrEnum):
+    """What four numbers of a box mean."""
+
+    CORNERS = "corners"
+    """Left, top, right, bottom."""
+
+    SIZES = "sizes"
+    """Left, top, width, height."""
+
+
+_KEYS = {
+    ("left", "top", "width", "height"): Layout.SIZES,
+    ("x", "y", "w", "h"): Layout.SIZES,
+    ("x1", "y1", "x2", "y2"): Layout.CORNERS,
+}
+Size = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class RawBox:
+    """Four numbers and a score as the file has them; ``layout`` where the keys told it."""
+
+    numbers: tuple[float, float, float, float]
+    score: float | None
+    layout: Layout | None
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One image of the file. ``where`` names file and record for messages."""
+
+    url: str
+    boxes: tuple[RawBox, ...]
+    where: str
+
+
+def read_entries(path: Path) -> Iterator[Entry]:
+    """Yield a file's images in their order, with memory for one of them.
+
+    Raises:
+        InvalidInput: it cannot be read, is no such file, or a record of it is malformed.
+    """
+    try:
+        with path.open(encoding="utf-8-sig") as file:
+            for number, (url, raw) in enumerate(_members(_Text(file, path)), start=1):
+                where = f"{path}: record {number} ({url[:80]!r})"
+                yield Entry(url, _boxes(raw, where), where)
+    except OSError as error:
+        raise InvalidInput(
+            f"{path}: cannot be read ({error.strerror}); name the file of proposals"
+        ) from error
+    except UnicodeDecodeError as error:
+        raise InvalidInput(f"{path}: is not UTF-8 text; name the JSON file, unpacked") from error
+
+
+def recognise(path: Path, size_of: Callable[[str], Size | None]) -> Layout:
+    """Return what bare numbers mean in a file, judged by the images whose size is known.
+
+    size_of: width and height in pixels of the image at an address, if it is known.
+
+    Raises:
+        InvalidInput: neither reading fits all boxes, both do, or the numbers are shares of the image.
+    """
+    evidence = _Evidence()
+    for number, entry in enumerate(read_entries(path)):
+        if number >= LOOKED_AT:
+            break
+        evidence.add(entry, size_of(entry.url))
+    return evidence.verdict(path)
+
+
+def found_in(entry: Entry, layout: Layout, size: Size, *, limit: int) -> Found:
+    """Return an entry's boxes in whole pixels of its image, best first; without scores the file's order stands.
+
+    Raises:
+        InvalidInput: some boxes have a score and others none, or a box lies outside of the image.
+    """
+    scored = {box.score is not None for box in entry.boxes}
+    if len(scored) > 1:
+        raise InvalidInput(f"{entry.where}: some boxes have a score and some have none; give all of them one")
+    boxes = sorted(entry.boxes, key=lambda box: -(box.score or 0.0))  # stable
+    corners = np.array([_corners(box, layout, entry, size) for box in boxes]).reshape(-1, BOX)
+    whole = whole_pixels(corners, width=size[0], height=size[1])
+    kept = distinct(whole)[:limit]
+    scores = np.array([boxes[place].score for place in kept], dtype=np.float64) if True in scored else None
+    return Found(whole[kept], scores)
+
+
+def _corners(box: RawBox, layout: Layout, entry: Entry, size: Size) -> tuple[float, float, float, float]:
+    left, top, third, fourth = box.numbers
+    sizes = (box.layout or layout) is Layout.SIZES
+    right, bottom = (left + third, top + fourth) if sizes else (third, fourth)
+    inside = left < size[0] and top < size[1] and right > 0 and bottom > 0
+    if right < left or bottom < top or not inside:
+        words = "left, top, width, height" if sizes else "left, top, right, bottom"
+        raise InvalidInput(
+            f"{entry.where}: box {list(box.numbers)}, read as {words}, is not in its image of "
+            f"{size[0]} × {size[1]} pixels; see that the photo is the same, or name the other layout"
+        )
+    return left, top, right, bottom
+
+
+@dataclass(slots=True)
+class _Evidence:
+    """What speaks against each reading of four bare numbers: the first box that it does not fit."""
+
+    against: dict[Layout, str] = field(default_factory=dict)
+    bare: int = 0
+    largest: float = 0.0
+
+    def add(self, entry: Entry, size: Size | None) -> None:
+        for box in entry.boxes:
+            if box.layout is not None:
+                continue
+            self.bare += 1
+            left, top, third, fourth = box.numbers
+            self.largest = max(self.largest, *box.numbers)
+            if third < left or fourth < top:
+                self._rule_out(Layout.CORNERS, entry, box)
+            if size and (left + third > size[0] + _ROUNDING or top + fourth > size[1] + _ROUNDING):
+                self._rule_out(Layout.SIZES, entry, box)
+            if size and (third > size[0] + _ROUNDING or fourth > size[1] + _ROUNDING):
+                self._rule_out(Layout.CORNERS, entry, box)
+
+    def _rule_out(self, layout: Layout, entry: Entry, box: RawBox) -> None:
+        self.against.setdefault(layout, f"{entry.where}: box {list(box.numbers)}")
+
+    def verdict(self, path: Path) -> Layout:
+        if not self.bare:
+            return Layout.SIZES  # the keys say it, box by box
+        if self.largest <= 1:
+            raise InvalidInput(f"{path}: its numbers are shares of the image; write boxes in image pixels")
+        left = [layout for layout in Layout if layout not in self.against]
+        if len(left) == 1:
+            return left[0]
+        if not left:
+            raise InvalidInput(
+                f"{self.against[Layout.CORNERS]} cannot be two corners, and {self.against[Layout.SIZES]} "
+                "cannot be a corner and a size; write one layout in the whole file"
+            )
+        raise InvalidInput(
+            f"{path}: its numbers may be two corners or a corner and a size; say which: --layout corners or sizes"
+        )
+
+
+def _boxes(raw: Any, where: str) -> tuple[RawBox, ...]:
+    scores = None
+    if isinstance(raw, dict):
+        raw, scores = _unwrapped(raw, where)
+    if not isinstance(raw, list):
+        raise InvalidInput(f"{where}: holds {type(raw).__name__}; give a list of boxes")
+    boxes = tuple(_box(box, f"{where}: box {place}") for place, box in enumerate(raw, start=1))
+    if scores is None:
+        return boxes
+    return tuple(RawBox(box.numbers, score, box.layout) for box, score in zip(boxes, scores, strict=True))
+
+
+def _unwrapped(raw: dict[str, Any], where: str) -> tuple[Any, list[float] | None]:
+    name = next((name for name in ("boxes", "bboxes") if name in raw), None)
+    if name is None:
+        raise InvalidInput(
+            f"{where}: has {', '.join(sorted(raw)[:6]) or 'nothing'}; give boxes, and scores if any"
+        )
+    boxes, scores = raw[name], raw.get("scores")
+    if scores is None:
+        return boxes, None
+    if not isinstance(scores, list) or not isinstance(boxes, list) or len(scores) != len(boxes):
+        raise InvalidInput(f"{where}: scores must be a list as long as {name}")
+    return boxes, [_number(score, f"{where}: score {place}") for place, score in enumerate(scores, start=1)]
+
+
+def _box(raw: Any, where: str) -> RawBox:
+    if isinstance(raw, dict):
+        keys = next((keys for keys in _KEYS if set(keys) <= set(raw)), None)
+        if keys is None:
+            raise InvalidInput(f"{where} has {', '.join(sorted(raw)[:6])}; give left, top, width and height")
+        left, top, third, fourth = (_number(raw[key], f"{where}: {key}") for key in keys)
+        score = raw.get("score")
+        given = None if score is None else _number(score, f"{where}: score")
+        return RawBox((left, top, third, fourth), given, _KEYS[keys])
+    if not isinstance(raw, list) or len(raw) not in (BOX, BOX + 1):
+        raise InvalidInput(f"{where} is {json.dumps(raw)[:60]}; give four numbers, or five with a score")
+    left, top, third, fourth, *more = (_number(value, where) for value in raw)
+    return RawBox((left, top, third, fourth), more[0] if more else None, None)
+
+
+def _number(raw: Any, where: str) -> float:
+    if isinstance(raw, bool) or not isinstance(raw, int | float) or not math.isfinite(raw):
+        raise InvalidInput(f"{where} is {json.dumps(raw)[:40]}; give a finite number")
+    return float(raw)
+
+
+def _members(text: _Text) -> Iterator[tuple[str, Any]]:
+    """Yield the keys and values of the object that makes up a text."""
+    if text.take() != "{":
+        raise InvalidInput(f'{text.path}: is no object of the form {{"image address": [boxes]}}')
+    closing = text.peek() == "}"
+    if closing:
+        text.take()
+    while not closing:
+        key = text.value()
+        if not isinstance(key, str) or text.take() != ":":
+            raise text.broken("an image address and a colon")
+        yield key, text.value()
+        mark = text.take()
+        if mark not in {",", "}"}:
+            raise text.broken("a comma or the closing bracket")
+        closing = mark == "}"
+    if text.peek():
+        raise text.broken("the end of the file")
+
+
+class _Text:
+    """A JSON text that is read piece by piece."""
+
+    def __init__(self, file: TextIO, path: Path) -> None:
+        self.path = path
+        self._file = file
+        self._text = ""
+        self._at = 0
+        self._before = 0
+        self._decoder = json.JSONDecoder()
+
+    def take(self) -> str:
+        """Return the next character that is no space, and pass it; nothing at the end."""
+        mark = self.peek()
+        self._at += len(mark)
+        return mark
+
+    def peek(self) -> str:
+        """Return the next character that is no space; nothing at the end."""
+        while True:
+            space = _SPACE.match(self._text, self._at)
+            self._at = space.end() if space else self._at
+            if self._at < len(self._text) or not self._more():
+                return self._text[self._at : self._at + 1]
+
+    def value(self) -> Any:
+        """Return the next value, and pass it."""
+        self.peek()
+        while True:
+            try:
+                value, self._at = self._decoder.raw_decode(self._text, self._at)
+                return value
+            except (json.JSONDecodeError, RecursionError) as error:
+                if len(self._text) - self._at > LONGEST_RECORD or not self._more():
+                    raise self.broken("a whole JSON value") from error
+
+    def broken(self, wanted: str) -> InvalidInput:
+        """Return the error for a text that does not go on as it should."""
+        place = self._before + self._at
+        return InvalidInput(f"{self.path}: is broken at character {place:,}, where {wanted} should stand")
+
+    def _more(self) -> bool:
+        chunk = self._file.read(CHUNK)
+        self._before += self._at
+        self._text, self._at = self._text[self._at :] + chunk, 0
+        return bool(chunk)

@@ -1,0 +1,72 @@
+"""Published boxes in pixels of the stored picture."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from curation.records import InvalidInput
+from curation.sources.records import SourceRegion
+
+Size = tuple[int, int]
+ROUNDING = 1e-6  # pixels; what scaling adds must not push an edge onto the next one
+
+
+@dataclass(frozen=True, slots=True)
+class FittedRegions:
+    """Regions as rows keep them, with how many boxes were cut at the edge and how many had no area inside."""
+
+    regions: list[dict[str, Any]]
+    clipped: int
+    dropped: int
+
+
+def check_size(stated: Size, stored: Size, *, resized: bool) -> None:
+    """See whether a picture is the published one.
+
+    Args:
+        resized: take a picture of another size when its sides keep their ratio to within one pixel.
+
+    Raises:
+        InvalidInput: its size is another, so boxes would not fit.
+    """
+    if stated == stored or (resized and _same_shape(stated, stored)):
+        return
+    mend = "get the published file" if resized else "get the published file, or allow resized copies"
+    raise InvalidInput(
+        f"the collection says {stated[0]} × {stated[1]}, the file is {stored[0]} × {stored[1]}; {mend}"
+    )
+
+
+def _same_shape(stated: Size, stored: Size) -> bool:
+    """Whether one is the other scaled, each side rounded to a pixel."""
+    ratio = stated[1] / stated[0]
+    return abs(stored[0] * ratio - stored[1]) <= 1 + ratio
+
+
+def fit_regions(regions: Sequence[SourceRegion], stated: Size, stored: Size) -> FittedRegions:
+    """Scale boxes from the published to the stored size, grow them to whole pixels, and cut them at the edge.
+
+    Annotators drew over the edge by a few pixels, so that such boxes are cut and counted, not refused. A box
+    without any area inside the picture is dropped and counted.
+    """
+    fitted, clipped = [], 0
+    for region in regions:
+        box, cut = _fit(region.box, stated, stored)
+        if box is not None:
+            fitted.append({"id": region.id, "box": box, "text": region.text})
+            clipped += cut
+    return FittedRegions(fitted, clipped, len(regions) - len(fitted))
+
+
+def _fit(box: Sequence[float], stated: Size, stored: Size) -> tuple[list[int] | None, bool]:
+    across, down = stored[0] / stated[0], stored[1] / stated[1]
+    left, top = math.floor(box[0] * across + ROUNDING), math.floor(box[1] * down + ROUNDING)
+    right, bottom = math.ceil(box[2] * across - ROUNDING), math.ceil(box[3] * down - ROUNDING)
+    inside = (max(left, 0), max(top, 0), min(right, stored[0]), min(bottom, stored[1]))
+    width, height = inside[2] - inside[0], inside[3] - inside[1]
+    if width < 1 or height < 1 or right <= left or bottom <= top:
+        return None, False
+    return [inside[0], inside[1], width, height], inside != (left, top, right, bottom)

@@ -1,0 +1,47 @@
+"""Tell that two records of different collections are the same photograph, from what they publish.
+
+Half of Visual Genome is COCO: ``image_data.json`` gives ``coco_id`` for 51,208 of its pictures (counted by
+data/genome/create_splits.py of peteanderson80/bottom-up-attention) and ``flickr_id`` for more. COCO's own
+addresses end in the same number, and Flickr's carry the photograph's id. Two pictures that share one are
+copies whatever their pixels say.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import urlsplit
+
+_COCO_FILE = re.compile(r"(?:COCO_(?:train|val|test)20\d\d_)?(\d{12})\.jpg")
+_COCO_HOSTS = frozenset({"images.cocodataset.org", "mscoco.org", "www.mscoco.org", "cocodataset.org"})
+_FLICKR_FILE = re.compile(r"(\d{4,})_[0-9a-f]+(?:_[a-z0-9]+)?\.(?:jpg|png|gif)")
+
+
+def identities(url: str, facts: Mapping[str, Any]) -> frozenset[str]:
+    """Return the names under which other collections know a picture, such as ``coco:547168``.
+
+    Args:
+        url: where the picture is published; may be empty.
+        facts: what its collection says of it; ``coco_id`` and ``flickr_id`` are looked at.
+    """
+    found = set()
+    for key, word in (("coco_id", "coco"), ("flickr_id", "flickr")):
+        value = facts.get(key)
+        if isinstance(value, int) and not isinstance(value, bool) and value > 0:
+            found.add(f"{word}:{value}")
+    found |= _of_address(url)
+    return frozenset(found)
+
+
+def _of_address(url: str) -> set[str]:
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return set()
+    host, file = parts.hostname or "", parts.path.rpartition("/")[2]
+    if host in _COCO_HOSTS and (match := _COCO_FILE.fullmatch(file)):
+        return {f"coco:{int(match[1])}"}
+    if host.endswith(("staticflickr.com", ".flickr.com")) and (match := _FLICKR_FILE.fullmatch(file)):
+        return {f"flickr:{int(match[1])}"}
+    return set()

@@ -1,0 +1,96 @@
+"""How near clues and inferences are to literal captions of the same picture.
+
+The paper compares cosines of sentence vectors with the captions of 2,000 images and finds clues nearer to captions
+than inferences, with the likeness of captions among themselves beside it. Source: Hessel et al. 2022, appendix
+"Clues and inferences vs. literal captions", figure 2, doi:10.1007/978-3-031-20059-5_32.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+from numpy.typing import NDArray
+
+LOWEST, HIGHEST, BINS = -0.2, 1.0, 24
+Box = Mapping[str, int]
+
+
+class Measure(StrEnum):
+    """How one text is compared with several captions. The paper does not say."""
+
+    MEAN = "mean"
+    MAX = "max"
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """How n cosines are spread: mean, quartiles, and counts in ``BINS`` equal bins from ``LOWEST`` to ``HIGHEST``.
+
+    What lies below the first bin is counted in it. All are ``None`` of no cosine.
+    """
+
+    count: int
+    mean: float | None
+    lower: float | None
+    median: float | None
+    upper: float | None
+    bins: tuple[int, ...]
+
+
+def spread(cosines: Sequence[float] | NDArray[np.floating]) -> Spread:
+    """Describe cosines, -1 to 1."""
+    values = np.asarray(cosines, dtype=np.float64)
+    if not len(values):
+        return Spread(0, None, None, None, None, (0,) * BINS)
+    counts, _ = np.histogram(np.clip(values, LOWEST, HIGHEST), bins=BINS, range=(LOWEST, HIGHEST))
+    lower, median, upper = np.quantile(values, (0.25, 0.5, 0.75))
+    return Spread(
+        len(values), float(values.mean()), float(lower), float(median), float(upper), tuple(counts.tolist())
+    )
+
+
+def likeness(text: NDArray[np.floating], captions: NDArray[np.floating], measure: Measure) -> float:
+    """Return the mean or the greatest cosine of one text with its captions.
+
+    text: (d,) and captions: (m, d), m ≥ 1, rows of length 1.
+    """
+    cosines = captions @ text
+    return float(cosines.mean() if measure is Measure.MEAN else cosines.max())
+
+
+def among_themselves(captions: NDArray[np.floating], measure: Measure) -> list[float]:
+    """Return each caption's likeness to the others of its picture; nothing for fewer than two captions.
+
+    captions: (m, d), rows of length 1.
+    """
+    if len(captions) < 2:  # noqa: PLR2004 - one caption has no other
+        return []
+    return [
+        likeness(captions[row], np.delete(captions, row, axis=0), measure) for row in range(len(captions))
+    ]
+
+
+def overlap(first: Box, second: Box) -> float:
+    """Return the intersection over union of two boxes ``{left, top, width, height}``, in pixels."""
+    across = _shared(first["left"], first["width"], second["left"], second["width"])
+    down = _shared(first["top"], first["height"], second["top"], second["height"])
+    both = across * down
+    union = first["width"] * first["height"] + second["width"] * second["height"] - both
+    return both / union if union > 0 else 0.0
+
+
+def _shared(start: int, length: int, other: int, other_length: int) -> int:
+    return max(0, min(start + length, other + other_length) - max(start, other))
+
+
+def nearest_regions(boxes: Sequence[Box], regions: Sequence[Box], most: int) -> list[int]:
+    """Return which regions overlap one of the boxes, the greatest overlap first, ``most`` at most.
+
+    Equal overlaps come in the order of the regions.
+    """
+    best = [max((overlap(box, region) for box in boxes), default=0.0) for region in regions]
+    order = sorted(range(len(regions)), key=lambda place: (-best[place], place))
+    return [place for place in order[:most] if best[place] > 0]

@@ -1,0 +1,113 @@
+"""Files of scores and of captions: CSV with a line of column names, or JSON lines."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from curation.records import InvalidInput
+
+FIELDS = ("clue", "inference")
+Score = tuple[str, str]
+
+
+def read_scores(path: Path) -> dict[Score, float]:
+    """Return scores by (pair's id, field) from rows of ``id``, ``field`` (clue or inference) and ``score`` (0 to 1).
+
+    Raises InvalidInput that names row and column: a missing column, a score that is no number from 0 to 1, another
+    field, or a text that is scored twice.
+    """
+    found: dict[Score, float] = {}
+    for place, row in _rows(path, ("id", "field", "score")):
+        field = str(row["field"]).strip()
+        if field not in FIELDS:
+            raise InvalidInput(f"{place}, column field: {field!r}; use {' or '.join(FIELDS)}")
+        key = (str(row["id"]).strip(), field)
+        if key in found:
+            raise InvalidInput(f"{place}: the {field} of {key[0]} is scored twice; keep one row")
+        found[key] = _score(row["score"], place)
+    if not found:
+        raise InvalidInput("scores: the file has no rows; give id, field and score in each")
+    return found
+
+
+def _score(raw: Any, place: str) -> float:
+    try:
+        value = float(raw) if not isinstance(raw, bool) else math.nan
+    except (TypeError, ValueError):
+        value = math.nan
+    if not 0 <= value <= 1:
+        raise InvalidInput(f"{place}, column score: {str(raw)[:40]!r} is no number from 0 to 1")
+    return value
+
+
+def read_captions(path: Path) -> dict[str, list[str]]:
+    """Return captions by image from rows of ``image`` (its file name) and ``caption``, one caption a row.
+
+    Raises InvalidInput that names row and column: a missing column, or an empty value.
+    """
+    found: dict[str, list[str]] = {}
+    for place, row in _rows(path, ("image", "caption")):
+        image, caption = (str(row[name]).strip() for name in ("image", "caption"))
+        for column, value in (("image", image), ("caption", caption)):
+            if not value:
+                raise InvalidInput(f"{place}, column {column}: is empty; fill it in or leave the row out")
+        found.setdefault(image, []).append(caption)
+    if not found:
+        raise InvalidInput("captions: the file has no rows; give image and caption in each")
+    return found
+
+
+def _rows(path: Path, columns: tuple[str, ...]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield each row with its place in words, from CSV or, where the first character is a brace, JSON lines."""
+    try:
+        with path.open(newline="", encoding="utf-8-sig") as file:
+            is_json = file.read(1) == "{"
+            file.seek(0)
+            yield from _json_rows(file, columns) if is_json else _csv_rows(file, columns)
+    except UnicodeDecodeError as error:
+        raise InvalidInput("file: is not UTF-8 text; save it again as UTF-8") from error
+    except csv.Error as error:
+        raise InvalidInput(f"file: is no readable CSV ({error})") from error
+    except OSError as error:
+        raise InvalidInput(f"file: {error.strerror or error}; choose another") from error
+
+
+def _csv_rows(lines: Iterable[str], columns: tuple[str, ...]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    # A byte order mark comes again after the file was wound back.
+    reader = csv.reader((line.removeprefix("\ufeff") for line in lines), strict=True)
+    header = [cell.strip().lower() for cell in next(reader, [])]
+    lacking = [name for name in columns if name not in header]
+    if lacking:
+        raise InvalidInput(f"row 1: has no column called {lacking[0]}; needed: {', '.join(columns)}")
+    for cells in reader:
+        if not any(cell.strip() for cell in cells):
+            continue
+        place = f"row {reader.line_num}"
+        if len(cells) != len(header):
+            raise InvalidInput(
+                f"{place}: has {len(cells)} values, the header has {len(header)}; mend the commas"
+            )
+        yield place, dict(zip(header, cells, strict=True))
+
+
+def _json_rows(lines: Iterable[str], columns: tuple[str, ...]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    for number, line in enumerate(lines, start=1):
+        text = line.removeprefix("\ufeff").strip()
+        if not text:
+            continue
+        place = f"row {number}"
+        try:
+            row = json.loads(text)
+        except (ValueError, RecursionError) as error:
+            raise InvalidInput(f"{place}: is no JSON; write one object a line") from error
+        if not isinstance(row, dict):
+            raise InvalidInput(f'{place}: is no JSON object; write for instance {{"{columns[0]}": …}}')
+        lacking = [name for name in columns if row.get(name) is None]
+        if lacking:
+            raise InvalidInput(f"{place}: has no {lacking[0]}; needed: {', '.join(columns)}")
+        yield place, row

@@ -1,0 +1,88 @@
+"""Copies of a text, and groups of texts that say nearly the same.
+
+Both feed the choice of comparison sets: one inference of each of 80 % clusters stays, and of an exact text at most
+three. Source: Hessel et al. 2022, appendix E, doi:10.1007/978-3-031-20059-5_32.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from curation.records import InvalidInput
+
+
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """A text that occurs more than once: its first index, and how often it occurs."""
+
+    first: int
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Copies:
+    """Exact copies among n texts.
+
+    ``distinct`` counts different texts, ``repeated`` those of them that occur more than once. ``most`` lists these,
+    the most frequent first.
+    """
+
+    texts: int
+    distinct: int
+    repeated: int
+    most: tuple[Copy, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Texts of one cluster by their indices, ascending; ``kept`` is the one that stays."""
+
+    kept: int
+    members: tuple[int, ...]
+
+
+def count_copies(texts: Sequence[str], *, listed: int) -> Copies:
+    """Count exact copies; texts that differ in a letter or a full stop are different.
+
+    listed: how many of the repeated texts to list; equal counts in the order of their first index.
+    """
+    counts = Counter(texts)
+    first: dict[str, int] = {}
+    for index, text in enumerate(texts):
+        first.setdefault(text, index)
+    repeated = [Copy(first[text], count) for text, count in counts.items() if count > 1]
+    repeated.sort(key=lambda copy: (-copy.count, copy.first))
+    return Copies(len(texts), len(counts), len(repeated), tuple(repeated[:listed]))
+
+
+def largest_groups(
+    labels: NDArray[np.integer], kept: NDArray[np.integer], *, listed: int
+) -> tuple[Group, ...]:
+    """Return the clusters with the most members, largest first; clusters of one are no group.
+
+    labels: (n,) cluster of each text, 0..k-1. kept: the index that stays of each cluster, in any order. Equal sizes
+    come in the order of their labels. Raises InvalidInput when a cluster keeps none or several.
+    """
+    keeper = np.full(int(labels.max(initial=-1)) + 1, -1, dtype=np.int64)
+    keeper[labels[kept]] = kept
+    if len(kept) != len(keeper) or (keeper < 0).any():
+        raise InvalidInput(f"kept: {len(kept)} of {len(keeper)} clusters; keep one text of each cluster")
+    sizes = np.bincount(labels)
+    chosen = [int(label) for label in np.argsort(-sizes, kind="stable")[:listed] if sizes[label] > 1]
+    order = np.argsort(labels, kind="stable")
+    ends = np.cumsum(sizes)
+    return tuple(
+        Group(int(keeper[label]), tuple(order[ends[label] - sizes[label] : ends[label]].tolist()))
+        for label in chosen
+    )
+
+
+def size_counts(labels: NDArray[np.integer]) -> dict[int, int]:
+    """Return how many clusters have 1, 2, 3, … members. labels: (n,), 0..k-1."""
+    sizes, counts = np.unique(np.bincount(labels), return_counts=True)
+    return {int(size): int(count) for size, count in zip(sizes, counts, strict=True)}

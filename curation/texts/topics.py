@@ -1,0 +1,106 @@
+"""What topics of clues and of inferences have to do with each other.
+
+A topic model gives each text a share of each topic, and each topic a weight of each word. Here are the measures on
+top of that; fitting the model is somebody else's work. Source: Hessel et al. 2022, section 3.2 and figure 2,
+doi:10.1007/978-3-031-20059-5_32.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from curation.records import InvalidInput
+
+NO_TOPIC = -1
+
+
+def likeliest(shares: NDArray[np.floating], has_words: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Return each text's likeliest topic, the lowest number on a tie; ``NO_TOPIC`` without a known word.
+
+    shares: (n, k) share of each topic in each text. has_words: (n,), false where no word of the text is known.
+    """
+    return np.where(has_words, shares.argmax(axis=1), NO_TOPIC).astype(np.int64)
+
+
+def by_size(topics: NDArray[np.integer], count: int) -> NDArray[np.int64]:
+    """Return the topics' numbers, the one with most texts first; equal ones by their number.
+
+    topics: (n,) topic of each text, or ``NO_TOPIC``. count: how many topics there are.
+    """
+    sizes = np.bincount(topics[topics != NO_TOPIC], minlength=count)
+    return np.argsort(-sizes, kind="stable").astype(np.int64)
+
+
+def flow(
+    clues: NDArray[np.integer], inferences: NDArray[np.integer], clue_topics: int, inference_topics: int
+) -> NDArray[np.int64]:
+    """Count pairs by the topic of their clue (rows) and of their inference (columns).
+
+    clues, inferences: (n,) topics of n pairs. A pair with ``NO_TOPIC`` on either side counts nowhere. Returns
+    (clue_topics, inference_topics). Raises InvalidInput for lengths that differ.
+    """
+    if len(clues) != len(inferences):
+        raise InvalidInput(f"topics: {len(clues)} clues and {len(inferences)} inferences; give pairs")
+    both = (clues != NO_TOPIC) & (inferences != NO_TOPIC)
+    cells = clues[both] * inference_topics + inferences[both]
+    counted = np.bincount(cells, minlength=clue_topics * inference_topics)
+    return counted.reshape(clue_topics, inference_topics).astype(np.int64)
+
+
+def times_chance(counts: NDArray[np.integer]) -> NDArray[np.float64]:
+    """Return how many times more pairs each cell holds than if both topics had nothing to do with each other.
+
+    counts: (a, b) pairs. A cell of an empty row or column is 0.
+    """
+    expected = counts.sum(axis=1, keepdims=True) * counts.sum(axis=0, keepdims=True) / max(1, counts.sum())
+    return np.divide(counts, expected, out=np.zeros(counts.shape), where=expected > 0)
+
+
+def top_columns(weights: NDArray[np.floating], count: int) -> NDArray[np.int64]:
+    """Return the columns of the ``count`` heaviest words of each topic, heaviest first; the lowest on a tie.
+
+    weights: (k, v). Returns (k, min(count, v)).
+    """
+    return np.argsort(-weights, axis=1, kind="stable")[:, :count].astype(np.int64)
+
+
+def coherence(columns: Sequence[int], together: NDArray[np.integer], texts: int) -> float | None:
+    """Return the mean normalised pointwise mutual information of a topic's words, -1 to 1.
+
+    1: the words only occur together; 0: as by chance; -1: never in one text. ``None`` with fewer than two words.
+    columns: the topic's words. together: (v, v), in how many of the ``texts`` both words occur; the diagonal counts
+    one word. Source: Lau et al. 2014, doi:10.3115/v1/E14-1056.
+    """
+    pairs = [(a, b) for place, a in enumerate(columns) for b in columns[place + 1 :]]
+    if not pairs:
+        return None
+    return float(np.mean([_npmi(together[a, a], together[b, b], together[a, b], texts) for a, b in pairs]))
+
+
+def _npmi(first: int, second: int, both: int, texts: int) -> float:
+    if both == 0:
+        return -1.0
+    if both == texts:
+        return 1.0
+    return float(np.log(both * texts / (first * second)) / -np.log(both / texts))
+
+
+def examples(
+    clue_shares: NDArray[np.floating],
+    inference_shares: NDArray[np.floating],
+    cell: tuple[int, int],
+    count: int,
+) -> list[int]:
+    """Return the pairs that stand most clearly for a clue topic and an inference topic, clearest first.
+
+    Clear is a great product of both shares; equal products come in the order of the pairs. Arrays are (n, k).
+    """
+    clear = clue_shares[:, cell[0]] * inference_shares[:, cell[1]]
+    count = min(count, len(clear))
+    nearest = np.argpartition(-clear, count - 1)[:count] if count else np.zeros(0, dtype=np.int64)
+    # What ties with the last one is looked at too, so that the order of a partition decides nothing.
+    pool = np.flatnonzero(clear >= clear[nearest].min()) if count else nearest
+    return [int(row) for row in pool[np.argsort(-clear[pool], kind="stable")][:count]]

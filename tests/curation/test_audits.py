@@ -1,0 +1,432 @@
+"""Codebooks, samples, answers and figures of close readings, without a database."""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+from curation.audits import figures as measured
+from curation.audits.answers import SETTLES, check
+from curation.audits.codebook import Codebook, Shows
+from curation.audits.export import columns, figures_document, items_document, lines
+from curation.audits.figures import CodeFigures, ReadItem, by_state
+from curation.audits.parsing import MOST_BYTES, from_row, parse, shipped
+from curation.audits.readings import ItemReadings, ItemState, Reading, first_place, letters, offered
+from curation.audits.sampling import How, Pair, Recipe, draw
+from curation.records import InvalidInput
+from validation.domain.agreement import Metric, cohen, krippendorff_alpha
+from validation.domain.planner import score_interval
+from validation.domain.ratings import RatingTable
+
+GOOD: dict[str, Any] = {
+    "id": "mine",
+    "title": "Mine",
+    "version": 2,
+    "codes": [
+        {"id": "person", "question": "A person?", "kind": "yes-no"},
+        {
+            "id": "who",
+            "question": "Who?",
+            "kind": "single",
+            "choices": [{"value": "child", "words": "A child"}, {"value": "adult", "words": "An adult"}],
+            "asked_when": {"code": "person", "is": ["yes"]},
+        },
+        {
+            "id": "doing",
+            "question": "Doing what?",
+            "kind": "multiple",
+            "choices": [
+                {"value": "work", "words": "Work", "key": "w"},
+                {"value": "play", "words": "Play"},
+                {"value": "none", "words": "Neither", "alone": True},
+            ],
+        },
+    ],
+}
+
+
+def book() -> Codebook:
+    return parse(json.dumps(GOOD), "mine.json")
+
+
+class TestCodebook:
+    def test_three_come_with_the_platform_and_read_what_the_paper_read(self) -> None:
+        found = shipped()
+        assert list(found) == ["protected-characteristics", "grounded-on-people", "toxicity-reading"]
+        assert [codebook.pairs for codebook in found.values()] == [250, 150, 150]
+        assert [codebook.pairs_per_split for codebook in found.values()] == [None, None, 50]
+        assert found["grounded-on-people"].shows is Shows.CLUE
+        (figure, *_) = found["protected-characteristics"].published
+        assert (figure.code, figure.value, figure.count, figure.of) == ("direct", "no", 243, 250)
+
+    def test_the_paper_s_toxic_cases_add_up(self) -> None:
+        cases = [figure.count for figure in shipped()["toxicity-reading"].published]
+        assert sum(count for count in cases if count) == 150
+        assert round(100 * cases[0] / 150) == 89
+
+    @pytest.mark.parametrize("name", sorted(shipped()))
+    def test_a_row_gives_the_same_codebook_and_hash_again(self, name: str) -> None:
+        codebook = shipped()[name]
+        again = from_row(json.loads(json.dumps(codebook.as_row())))
+        assert again == codebook
+        assert again.sha256 == codebook.sha256
+
+    def test_keys_are_digits_where_none_is_given(self) -> None:
+        assert [choice.key for choice in book().codes[2].choices] == ["w", "1", "2"]
+        assert [choice.words for choice in book().codes[0].choices] == ["Yes", "No"]
+
+    def test_toml_and_json_say_the_same(self) -> None:
+        toml = """
+            id = "mine"
+            title = "Mine"
+            version = 2
+            [[codes]]
+            id = "person"
+            question = "A person?"
+            kind = "yes-no"
+            [[codes]]
+            id = "who"
+            question = "Who?"
+            kind = "single"
+            asked_when = { code = "person", is = ["yes"] }
+            choices = [{ value = "child", words = "A child" }, { value = "adult", words = "An adult" }]
+            [[codes]]
+            id = "doing"
+            question = "Doing what?"
+            kind = "multiple"
+            choices = [
+              { value = "work", words = "Work", key = "w" },
+              { value = "play", words = "Play" },
+              { value = "none", words = "Neither", alone = true },
+            ]"""
+        assert parse(toml, "mine.toml") == book()
+
+    @pytest.mark.parametrize(
+        ("path", "value", "why"),
+        [
+            (["id"], "My book", "mine.json: id: 'My book' is no name"),
+            (["title"], None, "mine.json: title: is missing; add it"),
+            (["title"], " ", "mine.json: title: is empty"),
+            (["title"], 7, "mine.json: title: is a number; write a text in quotes"),
+            (["title"], "x" * 161, "mine.json: title: has 161 characters; use 160 or fewer"),
+            (["version"], "2", "mine.json: version: is a text; write a whole number"),
+            (["version"], True, "mine.json: version: is true or false"),
+            (["version"], 0, "mine.json: version: 0 is out of range; use 1 or more"),
+            (["shows"], "photo", "mine.json: shows: 'photo' is not known; use pair, clue, inference"),
+            (["codes"], [], "mine.json: codes: there is none"),
+            (["codes"], {"id": "x"}, "mine.json: codes: is a table; write a list, as"),
+            (["titel"], "x", "mine.json: titel: is not known; use codes, id"),
+            (["codes", 0], "x", "codes[1]: is a text; write a table of fields"),
+            (["codes", 0, "id"], "who", "codes[2].id: 'who' is there already"),
+            (["codes", 0, "kind"], "free", "codes[1].kind: 'free' is not known; use yes-no, single"),
+            (["codes", 0, "choices"], [{"value": "a", "words": "A"}], "codes[1].choices: a yes-no code has"),
+            (["codes", 1, "choices"], [], "codes[2].choices: there is none; give two or more"),
+            (["codes", 1, "choices", 1, "value"], "child", "codes[2].choices[2].value: 'child' is there"),
+            (["codes", 1, "choices", 1, "words"], None, "codes[2].choices[2].words: is missing"),
+            (["codes", 1, "choices", 1, "alone"], True, "codes[2].choices[2].alone: only codes of kind"),
+            (["codes", 2, "choices", 1, "alone"], "no", "codes[3].choices[2].alone: is a text"),
+            (["codes", 2, "choices", 1, "key"], "j", "codes[3].choices[2].key: 'j' is not free"),
+            (["codes", 2, "choices", 1, "key"], "W", "codes[3].choices: two have the same key"),
+            (["codes", 1, "asked_when", "code"], "doing", "codes[2].asked_when.code: 'doing' is not known"),
+            (["codes", 1, "asked_when", "is"], ["maybe"], "codes[2].asked_when.is: 'maybe' is no value of"),
+            (["codes", 1, "asked_when", "is"], [], "codes[2].asked_when.is: nothing is no value of"),
+            (["codes", 1, "asked_when", "is"], "yes", "codes[2].asked_when.is: is a text; write a list"),
+            (["codes", 1, "asked_when", "not"], ["no"], "codes[2].asked_when.not: is not known"),
+            (
+                ["published"],
+                [{"code": "person", "value": "yes", "words": "x", "count": 3, "of": 2}],
+                "published[1].count: 3 is more than its whole, 2",
+            ),
+            (
+                ["published"],
+                [{"code": "person", "value": "yes", "words": "x", "count": 3}],
+                "published[1].of: a count needs its whole",
+            ),
+            (["published"], [{"code": "x", "value": "yes", "words": "x"}], "published[1].code: 'x' is not"),
+        ],
+    )
+    def test_a_refusal_names_file_field_and_mend(self, path: list[Any], value: Any, why: str) -> None:
+        data = json.loads(json.dumps(GOOD))
+        at = data
+        for step in path[:-1]:
+            at = at[step]
+        if value is None:
+            del at[path[-1]]
+        else:
+            at[path[-1]] = value
+        with pytest.raises(InvalidInput) as caught:
+            parse(json.dumps(data), "mine.json")
+        message = str(caught.value)
+        assert why in message
+        assert message.startswith("mine.json: ")
+        assert "\n" not in message
+
+    @pytest.mark.parametrize(
+        ("text", "why"),
+        [
+            ("id = ", "mine: no TOML: "),
+            ("{", "mine: no JSON: "),
+            ("[" * 5000, "mine: "),
+            ('{"a":' * 5000, "mine: "),
+            ("x" * (MOST_BYTES + 1), "mine: over 64,000 bytes"),
+            ("", "mine: id: is missing"),
+        ],
+    )
+    def test_what_is_no_codebook_at_all(self, text: str, why: str) -> None:
+        with pytest.raises(InvalidInput) as caught:
+            parse(text, "mine")
+        assert str(caught.value).startswith(why) or "codes: there is none" in str(caught.value)
+
+
+class TestAnswers:
+    def test_they_are_kept_in_the_codebook_s_order(self) -> None:
+        found = check(book(), {"doing": ["play", "work"], "person": ["yes"], "who": ["adult"]})
+        assert found.wrong == {}
+        assert list(found.answers.items()) == [
+            ("person", "yes"),
+            ("who", "adult"),
+            ("doing", ["work", "play"]),
+        ]
+
+    def test_what_is_not_asked_is_neither_needed_nor_kept(self) -> None:
+        found = check(book(), {"person": ["no"], "who": ["nonsense"], "doing": ["none"]})
+        assert (found.answers, found.wrong) == ({"person": "no", "doing": ["none"]}, {})
+
+    def test_every_gap_is_told(self) -> None:
+        found = check(book(), {"person": ["yes", "no"], "doing": ["none", "work"]})
+        assert found.wrong == {
+            "person": "choose one alone",
+            "doing": "“Neither” stands alone; take the others away, or it",
+        }
+
+    def test_no_code_can_have_the_mark_s_name(self) -> None:
+        data = GOOD | {"codes": [GOOD["codes"][0] | {"id": SETTLES}]}
+        with pytest.raises(InvalidInput, match="is no name"):
+            parse(json.dumps(data), "mine")
+
+
+def pool(count: int, split: str = "", start: int = 0) -> list[Pair]:
+    return [Pair(start + n, f"id-{start + n:04d}", split, float(n % 7)) for n in range(count)]
+
+
+class TestSampling:
+    def test_the_order_of_the_rows_changes_nothing(self) -> None:
+        pairs = pool(300)
+        recipe = Recipe(How.RANDOM, 250, seed=11)
+        sample = draw(pairs, recipe)
+        assert sample == draw(pairs[::-1], recipe)
+        assert len({pair.key for pair in sample.pairs}) == 250
+        assert sample.missing == 0
+        assert draw(pairs, Recipe(How.RANDOM, 250, seed=12)).pairs != sample.pairs
+
+    def test_every_pair_is_as_likely(self) -> None:
+        pairs = pool(20)
+        drawn = np.zeros(20)
+        for seed in range(600):
+            for pair in draw(pairs, Recipe(How.RANDOM, 5, seed=seed)).pairs:
+                drawn[pair.key] += 1
+        assert abs(drawn / 600 - 0.25).max() < 0.08  # four and a half standard errors
+
+    def test_the_highest_of_each_split_in_an_order_that_says_nothing(self) -> None:
+        pairs = [*pool(60, "train"), *pool(60, "val", 60), *pool(3, "test", 120)]
+        sample = draw(pairs, Recipe(How.TOP, 10, seed=5, analysis=1))
+        by_split = {
+            split: sorted(pair.score for pair in sample.pairs if pair.split == split)
+            for split in ("train", "val", "test")
+        }
+        assert by_split == {"train": [5] * 2 + [6] * 8, "val": [5] * 2 + [6] * 8, "test": [0, 1, 2]}
+        assert sample.missing == 7
+        scores = [pair.score for pair in sample.pairs]
+        assert scores != sorted(scores, reverse=True)
+        train = [pair.instance_id for pair in sample.pairs if (pair.split, pair.score) == ("train", 5)]
+        assert sorted(train) == ["id-0005", "id-0012"]  # of equals the smaller ids
+
+    def test_pairs_without_a_score_are_never_the_top(self) -> None:
+        pairs = [Pair(1, "a", "", None), Pair(2, "b", "", 0.0)]
+        assert [pair.key for pair in draw(pairs, Recipe(How.TOP, 2, analysis=1)).pairs] == [2]
+        with pytest.raises(InvalidInput, match="pairs: there is none"):
+            draw(pairs[:1], Recipe(How.TOP, 2, analysis=1))
+
+    def test_so_many_of_each_split(self) -> None:
+        pairs = [*pool(30, "train"), *pool(4, "val", 30)]
+        sample = draw(pairs, Recipe(How.PER_SPLIT, 5, seed=1))
+        assert sum(pair.split == "val" for pair in sample.pairs) == 4
+        assert (len(sample.pairs), sample.missing) == (9, 1)
+
+    @pytest.mark.parametrize(
+        ("wish", "why"),
+        [
+            ({"n": 0}, "n: 0 is out of range"),
+            ({"n": 5001}, "n: 5001 is out of range; use 1 to 5,000"),
+            ({"seed": -1}, "seed: -1 is out of range"),
+            ({"analysis": 3}, "analysis: name one for the top pairs"),
+            ({"how": How.TOP}, "analysis: name one for the top pairs"),
+        ],
+    )
+    def test_recipes_that_make_no_sense(self, wish: dict[str, Any], why: str) -> None:
+        with pytest.raises(InvalidInput, match=why):
+            Recipe(**({"how": How.RANDOM, "n": 3} | wish))
+
+    def test_a_recipe_is_kept_as_a_row(self) -> None:
+        for recipe in (Recipe(How.RANDOM, 3, 4, split=""), Recipe(How.TOP, 50, 1, analysis=9)):
+            assert Recipe.from_row(json.loads(json.dumps(recipe.as_row()))) == recipe
+
+
+def reading(who: str, person: str, *, settles: bool = False) -> Reading:
+    answers: dict[str, Any] = {"person": person, "doing": ["none"]}
+    if person == "yes":
+        answers["who"] = "child"
+    return Reading(who, answers | ({SETTLES: True} if settles else {}))
+
+
+def of(*rows: Reading, readers: int = 2) -> ItemReadings:
+    return ItemReadings.of(rows, readers)
+
+
+class TestReadings:
+    def test_whose_count_and_what_is_surplus(self) -> None:
+        found = of(reading("A", "no"), reading("B", "no"), reading("C", "yes"))
+        assert (list(found.standing), list(found.surplus)) == (["A", "B"], ["C"])
+        assert found.state(book()) is ItemState.AGREED
+        assert found.of_reader("C") is found.surplus["C"]
+
+    def test_corrections_before_it_is_complete_are_blind_too(self) -> None:
+        found = of(reading("A", "no"), reading("A", "yes"), reading("B", "yes"), reading("A", "no"))
+        assert found.blind["A"].codes["person"] == "yes"
+        assert found.standing["A"].codes["person"] == "no"
+        assert found.state(book()) is ItemState.DIFFERS
+
+    def test_a_code_that_one_was_not_asked_is_open(self) -> None:
+        found = of(reading("A", "no"), reading("B", "yes"))
+        assert found.differing(book()) == ["person", "who"]
+        assert found.agreed(book()) == {"doing": ["none"]}
+
+    def test_the_newest_settling_stands(self) -> None:
+        found = of(
+            reading("A", "no"),
+            reading("B", "yes"),
+            reading("C", "yes", settles=True),
+            reading("A", "no", settles=True),
+        )
+        assert found.state(book()) is ItemState.SETTLED
+        assert found.agreed(book()) == {"person": "no", "doing": ["none"]}
+        assert list(found.surplus) == []
+
+    def test_nothing_is_agreed_before_it_is_complete(self) -> None:
+        found = of(reading("A", "no"))
+        assert (found.state(book()), found.agreed(book())) == (ItemState.READING, {})
+
+    def test_letters(self) -> None:
+        assert list(letters(range(28)).values())[25:] == ["Z", "AA", "AB"]
+
+    def test_who_comes_later_begins_elsewhere(self) -> None:
+        starts = [first_place(rank, 2, 250) for rank in range(8)]
+        assert starts == [0, 0, 154, 154, 59, 59, 213, 213]
+        assert offered([1, 2, 200, 3], 155) == [200, 1, 2, 3]
+
+
+def items(answers: Sequence[tuple[str, str]], split: str = "train") -> list[ReadItem]:
+    """Return pairs that A and B read so."""
+    return [
+        ReadItem(f"{split}-{n}", n + 1, split, None, of(reading("A", first), reading("B", second)))
+        for n, (first, second) in enumerate(answers)
+    ]
+
+
+def measure(found: list[ReadItem], how: How = How.RANDOM) -> list[CodeFigures]:
+    return measured.figures(found, book(), how=how, rng=np.random.default_rng(0))
+
+
+class TestFigures:
+    SAID = [("no", "no")] * 12 + [("yes", "yes")] * 5 + [("yes", "no")] * 2 + [("no", "yes")]
+
+    def test_they_are_the_coefficients_of_the_judging_report(self) -> None:
+        (person, _, doing) = measure(items(self.SAID))
+        (found,) = person.agreement
+        assert found.cohen == cohen(self.SAID)
+        rows = [
+            (n, who, word) for n, said in enumerate(self.SAID) for who, word in zip("AB", said, strict=True)
+        ]
+        assert found.alpha.value == krippendorff_alpha(RatingTable.of(rows, ("yes", "no")), Metric.NOMINAL)
+        assert found.percent.value == pytest.approx(17 / 20)
+        assert found.table is not None
+        assert found.table.tolist() == [[5, 2], [1, 12]]
+        assert found.pair == ("A", "B")
+        assert [row.choice for row in doing.agreement] == ["work", "play", "none"]
+
+    def test_shares_are_of_agreed_answers_with_wilson_s_interval(self) -> None:
+        (person, who, _) = measure(items(self.SAID))
+        yes, no = person.values
+        assert ((yes.total.count, yes.total.of), (no.total.count, person.open)) == ((5, 17), (12, 3))
+        assert no.total.interval == score_interval(17, 12 / 17)
+        assert (who.of, who.values[0].total.count) == (5, 5)
+
+    def test_243_of_250(self) -> None:
+        (person, *_) = measure(items([("no", "no")] * 243 + [("yes", "yes")] * 7))
+        no = person.values[1].total
+        assert (no.count, no.of, round(100 * (no.share or 0), 1)) == (243, 250, 97.2)
+        assert no.interval is not None
+        assert (round(no.interval.low, 4), round(no.interval.high, 4)) == (0.9433, 0.9864)
+
+    def test_intervals_only_where_pairs_were_drawn_by_lot(self) -> None:
+        found = [*items(self.SAID[:10]), *items(self.SAID[10:], "val")]
+        for how, in_all, within in (
+            (How.RANDOM, True, True),
+            (How.PER_SPLIT, False, True),
+            (How.TOP, False, False),
+        ):
+            (person, *_) = measure(found, how)
+            no = person.values[1]
+            assert (no.total.interval is not None, no.by_split["val"].interval is not None) == (
+                in_all,
+                within,
+            )
+
+    def test_three_readers_have_alpha_and_no_kappa(self) -> None:
+        said = [("no", "no", "no"), ("yes", "yes", "yes"), ("no", "yes", "no")]
+        rows = [[reading(who, word) for who, word in zip("ABC", words, strict=True)] for words in said]
+        found = [ReadItem(str(n), n, "", None, of(*row, readers=3)) for n, row in enumerate(rows)]
+        (person, *_) = measure(found)
+        assert person.agreement[0].cohen is None
+        assert person.agreement[0].alpha.value == pytest.approx(0.6)
+
+    def test_one_reader_agrees_with_nobody(self) -> None:
+        found = [ReadItem("a", 1, "", None, of(reading("A", "no"), readers=1))]
+        (person, *_) = measure(found)
+        assert person.agreement[0].percent.items == 0
+        assert person.values[1].total.count == 1
+
+    def test_nothing_read_is_no_error(self) -> None:
+        assert [row.of for row in measure([])] == [0, 0, 0]
+        assert by_state([], book())[ItemState.AGREED] == 0
+
+
+class TestExport:
+    def test_a_line_per_pair_and_code(self) -> None:
+        found = items([("no", "no"), ("no", "yes")])
+        rows = list(lines(found, book(), ["A", "B"], is_open=False))
+        assert columns(["A", "B"])[-4:] == ["state", "reader_A", "reader_B", "agreed"]
+        assert rows[0] == ["train-0", "train", 1, "", "mine", 2, "person", "agreed", "no", "no", "no"]
+        assert rows[4][6:] == ["who", "differs", "", "child", ""]
+        assert len(rows) == 6
+
+    def test_what_still_waits_for_a_reader_is_hidden_while_it_is_open(self) -> None:
+        found = [ReadItem("a", 1, "", 0.5, of(reading("A", "yes")))]
+        assert [row[8] for row in lines(found, book(), ["A"], is_open=True)] == ["", "", ""]
+        assert [row[8] for row in lines(found, book(), ["A"], is_open=False)] == ["yes", "child", "none"]
+        assert next(items_document(found, book(), is_open=True))["readings"] == []
+
+    def test_a_correction_keeps_what_was_said_blind(self) -> None:
+        found = of(reading("A", "no"), reading("B", "yes"), reading("B", "no"))
+        (row,) = items_document([ReadItem("a", 1, "", None, found)], book(), is_open=True)
+        assert row["readings"][1]["answers"]["person"] == "no"
+        assert row["readings"][1]["blind_answers"]["person"] == "yes"
+        assert "blind_answers" not in row["readings"][0]
+
+    def test_figures_are_plain_json(self) -> None:
+        text = json.dumps(figures_document(measure(items(TestFigures.SAID))), allow_nan=False)
+        (person, *_) = json.loads(text)
+        assert person["agreement"][0]["cohen_kappa"]["same"] == 17
+        assert person["values"][1]["by_split"]["train"] == {"count": 12, "of": 17}

@@ -1,0 +1,499 @@
+"""Proposed boxes: exact overlaps, ranking, models from a folder, files of every layout, the classical detector."""
+
+import json
+import time
+from collections.abc import Callable
+from fractions import Fraction
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from PIL import Image as Pillow
+from PIL import ImageDraw
+
+from curation.proposals.boxes import corners_of, distinct, sizes_of, suppress, whole_pixels
+from curation.proposals.chart import recall_chart, spark
+from curation.proposals.choose import get_detector
+from curation.proposals.detector import DetectorUnavailable, Found, is_hub_id
+from curation.proposals.grouping import Likeness, describe, group
+from curation.proposals.overlap import Coverage, overlaps
+from curation.proposals.published import Layout, found_in, read_entries, recognise
+from curation.proposals.selective_search import SelectiveSearch, cover, straddling
+from curation.records import InvalidInput
+
+BOX = st.tuples(st.integers(0, 40), st.integers(0, 40), st.integers(1, 30), st.integers(1, 30))
+SIZES = {"a.jpg": (100, 80), "b.jpg": (60, 60)}
+
+
+def exact_iou(first: tuple[int, ...], second: tuple[int, ...]) -> Fraction:
+    """IoU by counting pixels."""
+
+    def pixels(box: tuple[int, ...]) -> set[tuple[int, int]]:
+        left, top, width, height = box
+        return {(x, y) for x in range(left, left + width) for y in range(top, top + height)}
+
+    return Fraction(len(pixels(first) & pixels(second)), len(pixels(first) | pixels(second)))
+
+
+class TestOverlaps:
+    @settings(deadline=None)
+    @given(st.lists(BOX, min_size=1, max_size=4), st.lists(BOX, min_size=1, max_size=3))
+    def test_they_are_the_exact_greatest_iou(
+        self, proposed: list[tuple[int, ...]], gold: list[tuple[int, ...]]
+    ) -> None:
+        found = overlaps(np.array(proposed), np.array(gold))
+        assert found.tolist() == [float(max(exact_iou(box, true) for true in gold)) for box in proposed]
+
+    def test_exactly_one_half_does_not_count(self) -> None:
+        half = overlaps(np.array([[0, 0, 10, 10]]), np.array([[0, 0, 10, 5]]))
+        more = overlaps(np.array([[0, 0, 1000, 1000]]), np.array([[0, 0, 1000, 501]]))
+        coverage = Coverage(limit=1)
+        coverage.add_image([half.tolist(), more.tolist()])
+        assert half.tolist() == [0.5]
+        assert coverage.recall().solvable == 0.5
+
+    def test_recall_by_number_of_proposals(self) -> None:
+        coverage = Coverage(limit=4)
+        coverage.add_image([[0.2, 0.6, 0.95, 0.1], [0.0, 0.0, 0.0, 0.71]])
+        coverage.add_image([[0.4, 0.5]])  # fewer boxes than the limit
+        coverage.add_image([])
+        recall = coverage.recall()
+        assert (recall.pairs, recall.images) == (3, 2)
+        assert recall.curves[0.5] == [0, 1 / 3, 1 / 3, 2 / 3]
+        assert recall.curves[0.7] == [0, 0, 1 / 3, 2 / 3]
+        assert recall.curves[0.9] == [0, 0, 1 / 3, 1 / 3]
+        assert (recall.solvable, recall.by_image, recall.images_solvable) == (2 / 3, 0.5, 0.5)
+        assert recall.mean_best == pytest.approx((0.95 + 0.71 + 0.5) / 3)
+        assert recall.at(10, 0.5) == 2 / 3
+
+    def test_nothing_to_measure_has_no_share(self) -> None:
+        recall = Coverage(limit=2).recall()
+        assert (recall.pairs, recall.solvable, recall.by_image, recall.at(1, 0.5)) == (0, None, None, None)
+
+    def test_a_photo_without_proposals_leaves_its_pairs_uncovered(self) -> None:
+        coverage = Coverage(limit=2)
+        coverage.add_image([[]])
+        assert coverage.recall().curves[0.5] == [0, 0]
+
+
+class TestBoxes:
+    def test_whole_pixels_stay_in_the_picture(self) -> None:
+        corners = whole_pixels(np.array([[-3.2, 1.4, 200, 9.6], [50.1, 0, 50.3, 5]]), width=100, height=10)
+        assert corners.tolist() == [[0, 1, 100, 10], [50, 0, 50, 5]]
+        assert distinct(corners).tolist() == [0]
+
+    def test_sizes_and_corners_are_inverse(self) -> None:
+        boxes = np.array([[3, 4, 10, 20], [0, 0, 1, 1]])
+        assert sizes_of(corners_of(boxes).astype(np.int64)).tolist() == boxes.tolist()
+
+    def test_the_first_of_equal_boxes_stays(self) -> None:
+        corners = np.array([[5, 5, 9, 9], [0, 0, 2, 2], [5, 5, 9, 9]])
+        assert distinct(corners).tolist() == [0, 1]
+
+    def test_suppression_by_a_plain_reference(self) -> None:
+        rng = np.random.default_rng(3)
+        start = rng.integers(0, 30, (60, 2))
+        boxes = np.concatenate([start, rng.integers(5, 30, (60, 2))], axis=1)
+        kept: list[int] = []
+        for row in range(60):
+            if all(exact_iou(tuple(boxes[row]), tuple(boxes[other])) <= Fraction(3, 10) for other in kept):
+                kept.append(row)
+        corners = corners_of(boxes).astype(np.int64)
+        assert suppress(corners, over=0.3, limit=60).tolist() == kept
+        assert suppress(corners, over=0.3, limit=3).tolist() == kept[:3]
+        assert suppress(corners, over=1.0, limit=60).tolist() == list(range(60))
+
+
+class TestGrouping:
+    def labels(self) -> NDArray[np.int64]:
+        """Four quarters."""
+        return np.kron(np.array([[0, 1], [2, 3]]), np.ones((10, 10), dtype=np.int64))
+
+    def test_alike_neighbours_merge_first_and_the_whole_comes_last(self) -> None:
+        labels = self.labels()
+        channels = np.zeros((20, 20, 1))
+        channels[labels == 3] = 1.0
+        channels[labels == 1] = 0.9
+        boxes = group(describe(labels, channels), Likeness.ALL)
+        assert len(boxes) == 7
+        assert boxes[4].tolist() == [0, 0, 10, 20]  # both dark ones
+        assert boxes[-1].tolist() == [0, 0, 20, 20]
+
+    def test_histograms_are_shares(self) -> None:
+        channels = np.random.default_rng(0).random((20, 20, 3))
+        regions = describe(self.labels(), channels)
+        assert regions.colour.shape == (4, 75)
+        assert regions.texture.shape == (4, 240)
+        np.testing.assert_allclose(regions.colour.sum(axis=1), 1)
+        np.testing.assert_allclose(regions.texture.sum(axis=1), 1)
+        assert regions.touching.tolist() == [[0, 1], [0, 2], [1, 3], [2, 3]]
+        assert regions.boxes[3].tolist() == [10, 10, 20, 20]
+
+    def test_one_region_is_the_whole(self) -> None:
+        regions = describe(np.zeros((5, 7), dtype=np.int64), np.zeros((5, 7, 3)))
+        assert group(regions, Likeness.WITHOUT_COLOUR).tolist() == [[0, 0, 7, 5]]
+
+
+class TestClassical:
+    def scene(self) -> Pillow.Image:
+        scene = Pillow.new("RGB", (400, 300), (120, 130, 140))
+        draw = ImageDraw.Draw(scene)
+        draw.rectangle((40, 50, 149, 219), fill=(200, 30, 30))
+        draw.ellipse((230, 90, 349, 189), fill=(20, 60, 190))
+        return scene
+
+    def test_it_finds_what_stands_out_among_its_first_boxes(self) -> None:
+        (found,) = SelectiveSearch().propose([self.scene()])
+        gold = np.array([[40, 50, 110, 170], [230, 90, 120, 100]])
+        best = [overlaps(sizes_of(found.corners[:5]), true[None]).max() for true in gold]
+        assert min(best) > 0.9
+
+    def test_boxes_are_distinct_inside_ranked_and_limited(self) -> None:
+        noise = np.random.default_rng(1).integers(0, 256, (120, 160, 3), dtype=np.uint8)
+        for limit in (1, 7, 100):
+            (found,) = SelectiveSearch(limit=limit).propose([Pillow.fromarray(noise)])
+            assert found.scores is not None
+            assert 1 <= len(found.corners) <= limit
+            assert len({tuple(row) for row in found.corners.tolist()}) == len(found.corners)
+            assert (found.corners[:, :2] >= 0).all()
+            assert (found.corners[:, 2:] <= [160, 120]).all()
+            assert (found.corners[:, 2:] > found.corners[:, :2]).all()
+            assert (np.diff(found.scores) <= 0).all()
+
+    def test_it_is_deterministic_and_a_smaller_limit_is_a_prefix(self) -> None:
+        scene = self.scene()
+        first, again = SelectiveSearch().propose([scene, scene])
+        (few,) = SelectiveSearch(limit=5).propose([scene])
+        assert first.rows() == again.rows()
+        assert few.corners.tolist() == first.corners[:5].tolist()
+
+    @pytest.mark.parametrize("size", [(1, 1), (3, 200), (640, 2)])
+    def test_any_picture_has_a_box(self, size: tuple[int, int]) -> None:
+        (found,) = SelectiveSearch().propose([Pillow.new("RGB", size, (9, 9, 9))])
+        assert found.rows()[0][:4] == [0, 0, *size]
+
+    def test_straddling_counts_what_an_edge_cuts(self) -> None:
+        labels = np.zeros((40, 80), dtype=np.int64)
+        labels[:, 40:] = 1
+        whole, left, across = straddling(np.array([[0, 0, 80, 40], [0, 0, 40, 40], [20, 0, 60, 40]]), labels)
+        assert (whole, left, across) == (1.0, 1.0, 0.0)
+
+    def test_covering_is_the_plain_greedy_choice(self) -> None:
+        rng = np.random.default_rng(5)
+        start = rng.integers(0, 60, (80, 2))
+        corners = np.concatenate([start, start + rng.integers(10, 60, (80, 2))], axis=1)
+        weights = rng.random(80)
+        chosen, gains = cover(corners, weights, limit=20)
+        boxes = sizes_of(corners)
+        near = np.stack([overlaps(boxes, box[None]) for box in boxes])
+        near = np.clip((near - 0.5) / 0.5, 0, 1)
+        covered = np.zeros(80)
+        for row, gain in zip(chosen, gains, strict=True):
+            all_gains = np.maximum(near - covered, 0) @ weights
+            assert row == int(all_gains.argmax())
+            assert gain == pytest.approx(all_gains.max())
+            covered = np.maximum(covered, near[row])
+        assert all(before >= after for before, after in pairwise(gains))
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with a tiny detection model of random weights."""
+    import torch
+    from transformers import YolosConfig, YolosForObjectDetection
+    from transformers.models.yolos import YolosImageProcessorPil
+
+    torch.manual_seed(0)
+    config = YolosConfig(
+        hidden_size=32,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        intermediate_size=64,
+        image_size=[64, 96],
+        patch_size=16,
+        num_detection_tokens=20,
+        initializer_range=0.3,
+    )
+    path = tmp_path_factory.mktemp("tiny-yolos")
+    YolosForObjectDetection(config).save_pretrained(path)
+    YolosImageProcessorPil(size={"shortest_edge": 64, "longest_edge": 96}).save_pretrained(path)
+    return path
+
+
+class TestModels:
+    def pictures(self) -> list[Pillow.Image]:
+        rng = np.random.default_rng(2)
+        sizes = [(80, 120), (60, 90), (80, 120)]
+        return [Pillow.fromarray(rng.integers(0, 256, (*size, 3), dtype=np.uint8)) for size in sizes]
+
+    def test_its_boxes_are_ranked_inside_and_limited(self, folder: Path) -> None:
+        detector = get_detector(f"hf:{folder}", limit=8)
+        found = detector.propose(self.pictures())
+        assert detector.name == f"hf:{folder.name}"
+        assert detector.revision.startswith("sha256:")
+        for one, picture in zip(found, self.pictures(), strict=True):
+            assert one.scores is not None
+            assert 1 <= len(one.corners) <= 8
+            assert (np.diff(one.scores) <= 0).all()
+            assert (one.corners[:, 2:] <= picture.size).all()
+            assert (one.corners[:, 2:] > one.corners[:, :2]).all()
+
+    def test_company_in_a_batch_changes_no_box(self, folder: Path) -> None:
+        detector = get_detector(f"hf:{folder}")
+        together = detector.propose(self.pictures())
+        alone = [detector.propose([picture])[0] for picture in self.pictures()]
+        for one, other in zip(together, alone, strict=True):
+            assert one.corners.tolist() == other.corners.tolist()
+
+    def test_boxes_are_the_models_own(self, folder: Path) -> None:
+        import torch
+        from transformers import AutoModelForObjectDetection
+        from transformers.models.yolos import YolosImageProcessorPil
+
+        picture = self.pictures()[0]
+        model = AutoModelForObjectDetection.from_pretrained(folder).eval()
+        pixels = YolosImageProcessorPil.from_pretrained(folder)(images=[picture], return_tensors="pt")
+        with torch.inference_mode():
+            output = model(pixel_values=pixels["pixel_values"])
+        scores = output.logits[0].softmax(-1)[:, :-1].max(-1).values
+        x, y, w, h = output.pred_boxes[0][int(scores.argmax())].tolist()
+        width, height = picture.size
+        expected = [(x - w / 2) * width, (y - h / 2) * height, (x + w / 2) * width, (y + h / 2) * height]
+        (found,) = get_detector(f"hf:{folder}").propose([picture])
+        assert found.scores is not None
+        assert found.scores[0] == pytest.approx(float(scores.max()))
+        assert found.corners[0] == pytest.approx(np.clip(expected, 0, [width, height] * 2), abs=0.51)
+
+    def test_suppression_leaves_no_two_near_copies(self, folder: Path) -> None:
+        (found,) = get_detector(f"hf:{folder}", suppress_over=0.4).propose(self.pictures()[:1])
+        boxes = sizes_of(found.corners)
+        near = np.stack([overlaps(boxes, box[None]) for box in boxes])
+        assert (near[~np.eye(len(boxes), dtype=bool)] <= 0.4).all()
+
+    def test_a_model_that_needs_timm_is_refused_in_one_line(self, folder: Path, tmp_path: Path) -> None:
+        config = {"model_type": "detr", "use_timm_backbone": True, "backbone": "resnet50"}
+        (tmp_path / "config.json").write_text(json.dumps(config))
+        (tmp_path / "model.safetensors").write_bytes((folder / "model.safetensors").read_bytes())
+        with pytest.raises(DetectorUnavailable, match=r"needs a package .*\(timm\); use a model") as raised:
+            get_detector(f"hf:{tmp_path}")
+        assert "\n" not in str(raised.value)
+
+    @pytest.mark.parametrize("damage", ["empty", "cut off"])
+    def test_a_folder_without_weights_is_refused(self, folder: Path, tmp_path: Path, damage: str) -> None:
+        if damage == "cut off":
+            for path in folder.iterdir():
+                (tmp_path / path.name).write_bytes(path.read_bytes()[:4000])
+        with pytest.raises(DetectorUnavailable, match="cannot be had: name a folder with config"):
+            get_detector(f"hf:{tmp_path}")
+
+    @pytest.mark.parametrize("name", ["", "hf:", "yolo", "classical:2"])
+    def test_an_unknown_name_lists_the_known(self, name: str) -> None:
+        with pytest.raises(DetectorUnavailable, match="is not known; use classical, or hf: with a hub id"):
+            get_detector(name)
+
+    def test_a_hub_id_names_no_folder(self) -> None:
+        assert is_hub_id("hustvl/yolos-tiny")
+        for source in ("/etc/passwd", "../models/a", "weights", "a/b/c", "..", "a/..", "/srv"):
+            assert not is_hub_id(source), source
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Callable[[Any], Path]:
+    """Return a writer of files of proposals: text as it is, anything else as JSON."""
+
+    def write(content: Any) -> Path:
+        path = tmp_path / "boxes.json"
+        path.write_text(content if isinstance(content, str) else json.dumps(content), encoding="utf-8")
+        return path
+
+    return write
+
+
+def read(path: Path, layout: Layout | None = None, *, limit: int = 100) -> dict[str, list[Any]]:
+    layout = layout or recognise(path, SIZES.get)
+    return {
+        entry.url: found_in(entry, layout, SIZES[entry.url], limit=limit).rows()
+        for entry in read_entries(path)
+    }
+
+
+class TestPublished:
+    @pytest.mark.parametrize(
+        ("content", "layout"),
+        [
+            ({"a.jpg": [[10, 20, 90, 70]]}, Layout.CORNERS),
+            ({"a.jpg": [[10, 20, 80, 50]], "b.jpg": [[30, 30, 10, 10]]}, Layout.SIZES),
+            ({"a.jpg": [{"left": 10, "top": 20, "width": 80, "height": 50}]}, Layout.SIZES),
+            ({"a.jpg": [{"x": 10, "y": 20, "w": 80, "h": 50}]}, Layout.SIZES),
+            ({"a.jpg": [{"x1": 10, "y1": 20, "x2": 90, "y2": 70}]}, Layout.SIZES),
+            ({"a.jpg": {"boxes": [[10, 20, 90, 70]]}}, Layout.CORNERS),
+            ({"a.jpg": {"bboxes": [[10.2, 19.8, 89.9, 70.4]]}}, Layout.CORNERS),
+        ],
+    )
+    def test_each_layout_is_recognised(
+        self, write: Callable[[Any], Path], content: Any, layout: Layout
+    ) -> None:
+        path = write(content)
+        assert recognise(path, SIZES.get) is layout
+        assert read(path)["a.jpg"] == [[10, 20, 80, 50, None]]
+
+    def test_scores_rank_and_the_limit_takes_the_best(self, write: Callable[[Any], Path]) -> None:
+        five = write({"a.jpg": [[0, 0, 10, 10, 0.1], [0, 0, 90, 70, 0.9], [5, 5, 99, 70, 0.5]]})
+        assert [row[4] for row in read(five)["a.jpg"]] == [0.9, 0.5, 0.1]
+        assert read(five, limit=1)["a.jpg"] == [[0, 0, 90, 70, 0.9]]
+        beside = write(
+            {
+                "a.jpg": {
+                    "boxes": [[20, 0, 30, 10], [0, 0, 90, 70], [20, 5, 99, 70]],
+                    "scores": [0.1, 0.9, 0.5],
+                }
+            }
+        )
+        assert [row[4] for row in read(beside)["a.jpg"]] == [0.9, 0.5, 0.1]
+
+    def test_without_scores_the_order_stands(self, write: Callable[[Any], Path]) -> None:
+        path = write({"a.jpg": [[50, 50, 90, 70], [0, 0, 90, 70]]})
+        assert [row[0] for row in read(path)["a.jpg"]] == [50, 0]
+
+    def test_a_mark_of_byte_order_is_passed_over(self, write: Callable[[Any], Path]) -> None:
+        path = write("\ufeff" + json.dumps({"a.jpg": [[0, 0, 90, 70]]}))
+        assert read(path, Layout.CORNERS)["a.jpg"]
+
+    def test_a_long_file_is_read_in_pieces(self, write: Callable[[Any], Path]) -> None:
+        content = {f"photo {n}.jpg": [[n % 50, 1, 90, 70]] * 100 for n in range(1200)}
+        assert len(json.dumps(content)) > 1 << 20
+        entries = list(read_entries(write(content)))
+        assert [entry.url for entry in entries] == list(content)
+        assert entries[1199].boxes[99].numbers == (1199 % 50, 1, 90, 70)
+        assert list(read_entries(write(" { } \n"))) == []
+
+    @pytest.mark.parametrize(
+        ("content", "message"),
+        [
+            ("", "boxes.json: is no object of the form"),
+            ("[]", "boxes.json: is no object of the form"),
+            ('{"a.jpg": [[1, 2, 3', "boxes.json: is broken at character 10, where a whole JSON value"),
+            ('{"a.jpg": [] "b.jpg": []}', "boxes.json: is broken at character 14, where a comma"),
+            ('{"a.jpg": []} {}', "boxes.json: is broken at character 14, where the end"),
+            ('{"a.jpg" []}', "boxes.json: is broken at character 9, where a whole|address and a colon"),
+            ("{3: []}", "where an image address and a colon"),
+            ({"a.jpg": 3}, r"boxes.json: record 1 \('a.jpg'\): holds int; give a list of boxes"),
+            ({"a.jpg": [], "b.jpg": [[1, 2, 3]]}, r"record 2 \('b.jpg'\): box 1 is \[1, 2, 3\]; give four"),
+            ({"a.jpg": [[1, 2, 3, "4"]]}, r"record 1 .*: box 1 is \"4\"; give a finite number"),
+            ('{"a.jpg": [[1, 2, 3, NaN]]}', "record 1 .*: box 1 is NaN; give a finite number"),
+            ({"a.jpg": [{"left": 1, "top": 2}]}, "record 1 .*: box 1 has left, top; give left, top, width"),
+            ({"a.jpg": {"rois": []}}, "record 1 .*: has rois; give boxes"),
+            (
+                {"a.jpg": {"boxes": [[1, 2, 3, 4]], "scores": []}},
+                "record 1 .*: scores must be a list as long",
+            ),
+            ({"a.jpg": [[0.1, 0.2, 0.5, 0.9]]}, "boxes.json: its numbers are shares of the image"),
+            ({"a.jpg": [[10, 20, 30, 40]]}, "boxes.json: its numbers may be two corners or.*--layout"),
+            (
+                {"a.jpg": [[50, 20, 90, 70], [60, 20, 10, 10]]},
+                r"record 1 .*: box \[60.*\] cannot be two corners, and .*box \[50.*\] cannot be a corner",
+            ),
+            ({"a.jpg": [[10, 20, 90, 70], [5, 5, 90, 70, 0.3]]}, "record 1 .*: some boxes have a score"),
+        ],
+    )
+    def test_bad_files_are_named_with_their_record(
+        self, write: Callable[[Any], Path], content: Any, message: str
+    ) -> None:
+        with pytest.raises(InvalidInput, match=message) as raised:
+            read(write(content))
+        assert "\n" not in str(raised.value)
+
+    def test_a_box_of_another_photo_is_named(self, write: Callable[[Any], Path]) -> None:
+        with pytest.raises(InvalidInput, match=r"box \[300.*\], read as left, top, width, height, is not in"):
+            read(write({"a.jpg": [[300, 20, 30, 40]]}), Layout.SIZES)
+
+    def test_what_cannot_be_read_is_named(self, tmp_path: Path, write: Callable[[Any], Path]) -> None:
+        with pytest.raises(InvalidInput, match=r"nothing\.json: cannot be read"):
+            list(read_entries(tmp_path / "nothing.json"))
+        path = write("")
+        path.write_bytes(b'{"\xff": []}')
+        with pytest.raises(InvalidInput, match="is not UTF-8"):
+            list(read_entries(path))
+
+
+class TestChart:
+    def test_its_lines_end_where_the_shares_are_and_labels_keep_apart(self) -> None:
+        coverage = Coverage(limit=100)
+        coverage.add_image([[0.0] * 40 + [0.95] * 60, [0.6] * 100])
+        chart = recall_chart(coverage.recall())
+        assert [line.words for line in chart.lines] == [
+            "IoU > 0.5: 100.0%",
+            "IoU > 0.7: 50.0%",
+            "IoU > 0.9: 50.0%",
+        ]
+        assert chart.lines[0].points.endswith("488.0,12.0")
+        heights = [float(line.label_y) for line in chart.lines]
+        assert all(below - above >= 15 for above, below in pairwise(heights))
+        assert [words for _, words in chart.ticks] == ["1", "25", "50", "75", "100"]
+
+    def test_one_proposal_is_a_chart_too(self) -> None:
+        coverage = Coverage(limit=1)
+        coverage.add_image([[0.0]])
+        heights = [float(line.label_y) for line in recall_chart(coverage.recall()).lines]
+        assert max(heights) <= 162
+        assert len(set(heights)) == 3
+        assert spark([0.5]) == "0.0,12.0"
+
+
+def _grid(size: tuple[int, int]) -> NDArray[np.int64]:
+    """A hundred boxes that know nothing of the picture, at five scales."""
+    boxes = []
+    for share, steps in ((1.0, 1), (0.7, 2), (0.5, 4), (0.33, 5), (0.2, 8)):
+        places = np.linspace(0, 1 - share, steps)
+        boxes += [
+            (x * size[0], y * size[1], share * size[0], share * size[1]) for y in places for x in places
+        ]
+    return np.rint(boxes[:100]).astype(np.int64)
+
+
+@pytest.mark.long
+def test_it_covers_objects_of_real_photographs(photos: Path, record_property: Callable[..., None]) -> None:
+    """Recall of COCO's boxes by a hundred proposals, against a hundred boxes placed blindly."""
+    coco = json.loads((photos.parent / "coco_cc.json").read_text())
+    gold: dict[int, list[list[float]]] = {}
+    for box in coco["annotations"]:
+        gold.setdefault(box["image_id"], []).append(box["bbox"])
+    detector = SelectiveSearch()
+    ours, blind, large = Coverage(limit=100), Coverage(limit=100), Coverage(limit=100)
+    seconds = 0.0
+    for image in coco["images"]:
+        with Pillow.open(photos / image["file_name"]) as file:
+            picture = file.convert("RGB")
+        began = time.process_time()
+        (found,) = detector.propose([picture])
+        seconds += time.process_time() - began
+        assert len(found.corners) == 100
+        true = [np.array([box]) for box in gold.get(image["id"], [])]
+        covered = [overlaps(sizes_of(found.corners), one).tolist() for one in true]
+        ours.add_image(covered)
+        blind.add_image([overlaps(_grid(picture.size), one).tolist() for one in true])
+        large.add_image([c for c, one in zip(covered, true, strict=True) if one[0, 2] * one[0, 3] > 96**2])
+    figures = {
+        "recall@10": ours.recall().at(10, 0.5),
+        "recall@100": ours.recall().solvable,
+        "recall@100 over 0.7": ours.recall().at(100, 0.7),
+        "large": large.recall().solvable,
+        "blind": blind.recall().solvable,
+        "seconds an image": seconds / len(coco["images"]),
+    }
+    for name, value in figures.items():
+        record_property(name, value)
+    assert ours.recall().pairs == len(coco["annotations"])
+    assert figures["recall@100"] > 0.35  # most of COCO's boxes are smaller than a tenth of the picture's side
+    assert figures["large"] > 0.85
+    assert figures["recall@100"] > 1.6 * figures["blind"]
+
+
+def test_rows_keep_an_order_without_scores() -> None:
+    found = Found(np.array([[1, 2, 4, 6]]), None)
+    assert found.rows() == [[1, 2, 3, 4, None]]
