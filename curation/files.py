@@ -1,9 +1,10 @@
 """Write files whole or not at all."""
 
-import os
-import tempfile
+import uuid
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,10 +18,33 @@ def write_npy(path: Path, array: NDArray[Any]) -> None:
     Raises:
         InvalidInput: the folder is missing or not writable.
     """
+    with _whole(path) as file:
+        np.save(file, array, allow_pickle=False)
+
+
+def write_text(path: Path, pieces: Iterable[str]) -> None:
+    """Write pieces of text as UTF-8, as ``write_npy`` writes an array; line ends stay as they are.
+
+    Raises:
+        InvalidInput: the folder is missing or not writable.
+    """
+    with _whole(path) as file:
+        file.writelines(piece.encode() for piece in pieces)
+
+
+@contextmanager
+def _whole(path: Path) -> Iterator[BinaryIO]:
+    """Yield a file that takes its name once all is written; an exception of any kind leaves nothing of it.
+
+    It is opened as any other, so that the umask says who may read it.
+    """
+    partial = path.with_name(f".{uuid.uuid4().hex}.partial")
     try:
-        handle, name = tempfile.mkstemp(dir=path.parent, suffix=".npy")
-        with os.fdopen(handle, "wb") as file:
-            np.save(file, array, allow_pickle=False)
-        Path(name).replace(path)
+        with partial.open("xb") as file:
+            yield file
+        partial.replace(path)
     except OSError as error:
         raise InvalidInput(f"{path}: cannot be written ({error.strerror}); choose another place") from error
+    finally:
+        with suppress(OSError):
+            partial.unlink()

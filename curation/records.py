@@ -86,11 +86,20 @@ class ObservationRecord:
 class SkipReason(StrEnum):
     """Why an instance got no comparison set."""
 
+    GOLD_IS_BEST = "gold_is_best"
+    """No inference that passed the global filters is more plausible than its gold one."""
+
     TOO_FEW_CANDIDATES = "too_few_candidates"
-    """Fewer candidates than the floor were left at its turn."""
+    """It had fewer candidates than the floor, even before anything was sampled."""
+
+    USED_UP = "used_up"
+    """It had enough candidates at the start; earlier sets took them."""
 
     CANNOT_FILL_SET = "cannot_fill_set"
-    """The floor was met, but it is lower than the size of a set and too few candidates were left."""
+    """The floor was met, but too few candidates were left to fill a set."""
+
+    POOL_EXHAUSTED = "pool_exhausted"
+    """Fewer inferences were left than any set needs, and its candidates were not counted (an early stop)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,8 +116,8 @@ class ComparisonSet:
 
 @dataclass(frozen=True, slots=True)
 class SkippedInstance:
-    """An instance without a set, with the exact number of candidates it had left at its turn."""
+    """An instance without a set. available: candidates left at its turn, exactly; None if they were not counted."""
 
     instance: int
     reason: SkipReason
-    available: int
+    available: int | None

@@ -2,17 +2,70 @@
 
 from django.urls import path
 
-from curation.views import curation, versions
+from curation.views import (
+    audits,
+    curation,
+    features,
+    jobs,
+    leakage,
+    proposals,
+    rounds,
+    sources,
+    texts,
+    versions,
+)
+
+_TEXTS = "projects/<slug:slug>/curation/texts/"
+_AUDIT = "projects/<slug:slug>/curation/audits/<int:audit_id>/"
+_PROPOSALS = "projects/<slug:slug>/curation/proposals/"
 
 urlpatterns = [
     path("projects/<slug:slug>/curation/", curation.curation, name="curation"),
     path("projects/<slug:slug>/curation/deduplicate", curation.deduplicate, name="curation-deduplicate"),
-    path("projects/<slug:slug>/curation/build", curation.build_round, name="curation-build"),
+    path("projects/<slug:slug>/curation/features/", features.feature_list, name="curation-features"),
+    path("projects/<slug:slug>/curation/jobs/", jobs.job_list, name="curation-jobs"),
+    path("projects/<slug:slug>/curation/rounds/", rounds.round_list, name="curation-rounds"),
+    path("projects/<slug:slug>/curation/rounds/build", rounds.build_round, name="curation-build"),
     path(
         "projects/<slug:slug>/curation/rounds/<int:round_id>/",
-        curation.comparison_round,
+        rounds.comparison_round,
         name="comparison-round",
     ),
+    path(
+        "projects/<slug:slug>/curation/rounds/<int:round_id>/skipped",
+        rounds.round_skipped,
+        name="comparison-round-skipped",
+    ),
+    path(_TEXTS, texts.texts, name="curation-texts"),
+    path(f"{_TEXTS}run/<str:kind>", texts.run, name="curation-texts-run"),
+    path(f"{_TEXTS}<int:analysis_id>/", texts.analysis, name="curation-texts-analysis"),
+    path(f"{_TEXTS}<int:analysis_id>/read", texts.read, name="curation-texts-read"),
+    path(f"{_TEXTS}<int:analysis_id>/export", texts.export, name="curation-texts-export"),
+    path("projects/<slug:slug>/curation/audits/", audits.audit_list, name="curation-audits"),
+    path(_AUDIT, audits.audit_detail, name="curation-audit"),
+    path(f"{_AUDIT}read/", audits.audit_read, name="curation-audit-read"),
+    path(f"{_AUDIT}read/<int:place>", audits.audit_item, name="curation-audit-item"),
+    path(f"{_AUDIT}settle/<int:place>", audits.audit_settle, name="curation-audit-settle"),
+    path(f"{_AUDIT}close", audits.audit_close, name="curation-audit-close"),
+    path(f"{_AUDIT}audit.csv", audits.audit_csv, name="curation-audit-csv"),
+    path(f"{_AUDIT}audit.json", audits.audit_json, name="curation-audit-json"),
+    path("projects/<slug:slug>/curation/sources/", sources.sources, name="curation-sources"),
+    path("projects/<slug:slug>/curation/splits/", leakage.leakage, name="curation-leakage"),
+    path("projects/<slug:slug>/curation/splits/check", leakage.check, name="curation-leakage-check"),
+    path(
+        "projects/<slug:slug>/curation/splits/pairs/<int:pair_id>",
+        leakage.read,
+        name="curation-leakage-read",
+    ),
+    path(
+        "projects/<slug:slug>/curation/splits/images/<int:image_id>/offer",
+        leakage.offer,
+        name="curation-leakage-offer",
+    ),
+    path(_PROPOSALS, proposals.proposals, name="curation-proposals"),
+    path(f"{_PROPOSALS}<int:run_id>/", proposals.proposal_run, name="curation-proposals-run"),
+    path(f"{_PROPOSALS}<int:run_id>/measure", proposals.measure, name="curation-proposals-measure"),
+    path(f"{_PROPOSALS}<int:run_id>/download", proposals.download, name="curation-proposals-download"),
     path("projects/<slug:slug>/versions/", versions.version_list, name="versions"),
     path("versions/<int:version_id>/", versions.version_detail, name="version"),
     path("versions/<int:version_id>/seal", versions.version_seal, name="version-seal"),

@@ -4,7 +4,7 @@ Plausibility is the cosine of an image with its region marked and an inference; 
 de-duplication use sentence vectors. Source: paper 001 E. doi:10.1007/978-3-031-20059-5_32
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import asdict
 from importlib.metadata import PackageNotFoundError, version
@@ -14,26 +14,34 @@ import numpy as np
 from django.contrib.auth.models import AbstractBaseUser
 from numpy.typing import NDArray
 
-from curation.dedup.hierarchical import Linkage
+from curation.dedup.cuts import Linkage
+from curation.features.parallel import usable_cores
 from curation.models import ComparisonRound, Subject
 from curation.negatives.comparison_sets import (
-    ComparisonSetOptions,
     ComparisonSetResult,
+    DraftSet,
+    Funnel,
     build_comparison_sets,
 )
-from curation.negatives.filters import keep_soft
-from curation.negatives.greedy import Diversity
+from curation.negatives.filters import SoftClusters, cluster_softly
+from curation.negatives.options import Keep, Work
 from curation.negatives.plausibility import EmbeddingPlausibility
-from curation.pipelines.encoders import Encoders, encoders
+from curation.negatives.promise import PromiseRanking
+from curation.pipelines.encoders import Encoders, encoders, is_parallel, preprocessing_of
 from curation.pipelines.vectors import Maker, Steps, open_image, vectors_of
 from curation.records import InvalidInput
 from curation.services.comparison import BuiltRound, BuiltSet, RoundOptions, store_round
 from curation.versions.splits import split_of
 from hits.domain.hashing import content_sha256
+from hits.domain.regions import RegionMode
 from hits.models import Observation, Project
 from hits.selectors import observations as collected
 from hits.services.errors import Refused
 from hits.services.jobs import Progress
+
+STAGES = 4  # vectors of regions, of texts for them, of sentences, and the sets
+ORDER_STREAM = 1  # the random order must not follow the draw of who stays
+DROPPED_NAMED = 3
 
 
 def build_comparison_round(
@@ -55,44 +63,70 @@ def build_comparison_round(
     """
     pairs = _pairs(project, options)
     made = using or encoders(encoder)
-    steps = Steps(3 * len(pairs), progress)
+    steps = Steps(STAGES * len(pairs), progress)
     regions = _region_vectors(project, pairs, made, steps)
-    texts = [pair.inference for pair in pairs]
     matching = _text_vectors(
-        project, texts, Maker(made.name, made.revision, Subject.TEXTS), made.texts, steps
+        project,
+        pairs,
+        Maker(made.name, made.revision, Subject.TEXTS, preprocessing=preprocessing_of(made)),
+        made.texts,
+        steps,
     )
     sentences = _text_vectors(
         project,
-        texts,
-        Maker(made.sentence_name, made.sentence_revision, Subject.TEXTS),
+        pairs,
+        Maker(
+            made.sentence_name,
+            made.sentence_revision,
+            Subject.TEXTS,
+            preprocessing=made.sentence_preprocessing,
+        ),
         made.sentences,
         steps,
     )
     try:
-        kept = keep_soft(
-            sentences,
-            share=options.soft_share,
-            linkage=Linkage(options.linkage),
-            generator=np.random.default_rng(options.seed),
-        )
-        result = build_comparison_sets(
-            EmbeddingPlausibility(regions, matching),
-            texts,
-            sentences,
-            kept=kept.tolist(),
-            options=ComparisonSetOptions(
-                size=options.size,
-                min_candidates=options.min_candidates,
-                max_verbatim=options.max_verbatim,
-                diversity=Diversity(options.diversity),
-                weight=options.weight,
-                promise_weight=options.promise_weight,
-            ),
-        )
+        soft, result = _chosen(pairs, options, sentences, EmbeddingPlausibility(regions, matching), steps)
     except InvalidInput as error:
         raise Refused(str(error)) from error
-    built = _built(pairs, result, made, options, len(kept))
+    built = _built(pairs, soft, result, made, options)
     return store_round(project=project, options=options, built=built, by=by)
+
+
+def _chosen(
+    pairs: Sequence[Observation],
+    options: RoundOptions,
+    sentences: NDArray[np.float32],
+    plausibility: EmbeddingPlausibility,
+    steps: Steps,
+) -> tuple[SoftClusters, ComparisonSetResult]:
+    """De-duplicate the texts softly, then build the sets; the job hears of the second as of one more stage."""
+    soft = cluster_softly(
+        sentences,
+        share=options.soft_share,
+        linkage=Linkage(options.linkage),
+        keep=Keep(options.keep),
+        generator=np.random.default_rng(options.seed),
+        progress=lambda done, total: steps(0),
+    )
+    told = 0
+
+    def tell(done: int, total: int) -> None:
+        nonlocal told
+        now = len(pairs) * done // total
+        steps(now - told)
+        told = now
+
+    result = build_comparison_sets(
+        plausibility,
+        [pair.inference for pair in pairs],
+        sentences,
+        kept=soft.kept.tolist(),
+        image_ids=[pair.image_id for pair in pairs],
+        options=options.rules(),
+        generator=np.random.default_rng([options.seed, ORDER_STREAM]),
+        work=Work(threads=usable_cores(), progress=tell),
+    )
+    return soft, result
 
 
 def _pairs(project: Project, options: RoundOptions) -> list[Observation]:
@@ -110,41 +144,53 @@ def _region_vectors(
 ) -> NDArray[np.float32]:
     return vectors_of(
         project=project,
-        maker=Maker(made.name, made.revision, Subject.REGIONS),
+        maker=Maker(
+            made.name,
+            made.revision,
+            Subject.REGIONS,
+            region_mode=RegionMode.HIGHLIGHT.value,
+            preprocessing=preprocessing_of(made),
+        ),
         items=pairs,
         fingerprints=[content_sha256([pair.image.sha256, pair.boxes]) for pair in pairs],
+        ids=[pair.instance_id for pair in pairs],
         encode=lambda few: made.regions([(open_image(pair.image), pair.boxes) for pair in few]),
         step=steps,
+        parallel=is_parallel(made),
     )
 
 
 def _text_vectors(
-    project: Project, texts: Sequence[str], maker: Maker, encode: Any, steps: Steps
+    project: Project, pairs: Sequence[Observation], maker: Maker, encode: Any, steps: Steps
 ) -> NDArray[np.float32]:
+    texts = [pair.inference for pair in pairs]
     return vectors_of(
-        project=project, maker=maker, items=texts, fingerprints=texts, encode=encode, step=steps
+        project=project,
+        maker=maker,
+        items=texts,
+        fingerprints=texts,
+        ids=[pair.instance_id for pair in pairs],
+        encode=encode,
+        step=steps,
     )
 
 
 def _built(
     pairs: Sequence[Observation],
+    soft: SoftClusters,
     result: ComparisonSetResult,
     made: Encoders,
     options: RoundOptions,
-    kept: int,
 ) -> BuiltRound:
+    figures = _Figures(pairs, soft, result.ranking)
     sets = [
         BuiltSet(
             gold=pairs[item.instance].pk,
             chosen=[pairs[index].instance_id for index in item.chosen],
             rank=item.rank,
-            scores={
-                "available": draft.available,
-                "objectives": [round(value, 6) for value in draft.objectives],
-                "promise": {name: round(value, 6) for name, value in asdict(draft.promise).items()},
-            },
+            scores=figures.of(place, draft),
         )
-        for item, draft in zip(result.sets, result.drafts, strict=True)
+        for place, (item, draft) in enumerate(zip(result.sets, result.drafts, strict=True))
     ]
     skipped: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for row in result.skipped:
@@ -153,7 +199,7 @@ def _built(
         )
     return BuiltRound(
         encoder=made.name,
-        provenance=_provenance(made, options, pairs, kept),
+        provenance=_provenance(made, options, pairs, result.funnel),
         instances=len(pairs),
         inferences=len(pairs),
         sets=sets,
@@ -161,8 +207,48 @@ def _built(
     )
 
 
+class _Figures:
+    """The figures of a set's row, see ``BuiltSet``."""
+
+    def __init__(self, pairs: Sequence[Observation], soft: SoftClusters, ranking: PromiseRanking) -> None:
+        self._pairs = pairs
+        self._copies = Counter(pair.inference for pair in pairs)
+        self._sizes = soft.sizes()
+        self._dropped = soft.members()
+        self._ranking = ranking
+
+    def of(self, place: int, draft: DraftSet) -> dict[str, Any]:
+        """The figures of the set that was built in that place."""
+        ranks = self._ranking
+        return {
+            "gold": round(draft.gold, 6),
+            "plausibility": _rounded(draft.plausibility),
+            "similarity": _rounded(draft.similarity),
+            "objectives": _rounded(draft.objectives),
+            "copies": [self._copies[self._pairs[index].inference] for index in draft.chosen],
+            "cluster": [int(self._sizes[index]) for index in draft.chosen],
+            "dropped": [
+                [self._pairs[other].instance_id for other in self._dropped.get(index, [])[:DROPPED_NAMED]]
+                for index in draft.chosen
+            ],
+            "eligible": draft.eligible,
+            "available": draft.available,
+            "promise": {name: round(value, 6) for name, value in asdict(draft.promise).items()},
+            "places": {
+                "words": float(ranks.words[place]),
+                "similarity": float(ranks.similarity[place]),
+                "plausibility": float(ranks.plausibility[place]),
+                "total": round(float(ranks.total[place]), 6),
+            },
+        }
+
+
+def _rounded(values: Sequence[float]) -> list[float]:
+    return [round(value, 6) for value in values]
+
+
 def _provenance(
-    made: Encoders, options: RoundOptions, pairs: Sequence[Observation], kept: int
+    made: Encoders, options: RoundOptions, pairs: Sequence[Observation], funnel: Funnel
 ) -> dict[str, Any]:
     return {
         "plausibility_encoder": made.name,
@@ -171,10 +257,13 @@ def _provenance(
         "sentence_revision": made.sentence_revision,
         "min_candidates": options.min_candidates,
         "seed": options.seed,
+        "rules": asdict(options.rules()),
         "pairs_sha256": content_sha256([pair.instance_id for pair in pairs]),
-        "left_by_soft_deduplication": kept,
+        "left_by_soft_deduplication": funnel.soft,
+        "left_by_verbatim_cap": funnel.cap,
         "numpy": np.__version__,
         "scipy": _version("scipy"),
+        "numba": _version("numba"),
         "torch": _version("torch"),
         "sentence_transformers": _version("sentence-transformers"),
     }

@@ -12,13 +12,15 @@ import numpy as np
 from django.contrib.auth.models import AbstractBaseUser
 from numpy.typing import NDArray
 
-from curation.dedup.hierarchical import Linkage, cluster_to_k
-from curation.dedup.members import keep_first, keep_medoid, keep_random
+from curation.dedup.cuts import Clustering, Linkage, silent
+from curation.dedup.hierarchical import cluster
+from curation.dedup.members import keep_first, keep_largest, keep_medoid, keep_random
 from curation.models import Subject
-from curation.pipelines.encoders import ImageVectors, image_vectors
+from curation.pipelines.encoders import ImageVectors, image_vectors, is_parallel, preprocessing_of
+from curation.pipelines.products import best_product
 from curation.pipelines.vectors import Maker, Steps, open_image, vectors_of
 from curation.records import InvalidInput
-from curation.selectors import standing_images
+from curation.selectors.images import standing_images
 from curation.services.dedup import DedupOptions, store_groups
 from hits.models import Image, Project
 from hits.services.errors import Refused
@@ -27,12 +29,18 @@ from hits.services.jobs import Progress
 
 @dataclass(frozen=True, slots=True)
 class Deduplicated:
-    """What a run found. ``groups`` maps a kept image to its duplicates (row keys)."""
+    """What a run found. ``groups`` maps a kept image to its duplicates (row keys).
+
+    method, why: how the clusters were found. threshold: the distance of the last merge, if there was one.
+    """
 
     images: int
     clusters: int
     marked: int
     encoder: str
+    method: str
+    why: str
+    threshold: float | None
     options: dict[str, Any]
     groups: dict[int, list[int]]
 
@@ -70,28 +78,53 @@ def deduplicate_images(
     encoder = encoder or image_vectors(options.encoder)
     vectors = vectors_of(
         project=project,
-        maker=Maker(encoder.name, encoder.revision, Subject.IMAGES),
+        maker=Maker(encoder.name, encoder.revision, Subject.IMAGES, preprocessing=preprocessing_of(encoder)),
         items=images,
         fingerprints=[image.sha256 for image in images],
+        ids=[str(image.pk) for image in images],
         encode=lambda few: encoder.encode_images([open_image(image) for image in few]),
         step=Steps(len(images), progress),
+        parallel=is_parallel(encoder),
     )
-    wanted = options.wanted(len(images))
     try:
-        labels = cluster_to_k(vectors, wanted, linkage=Linkage(options.linkage))
-        kept = _keep(labels, vectors, options)
+        found = _clustered(vectors, options, progress)
+        kept = _keep(found.labels, vectors, images, options)
     except InvalidInput as error:
         raise Refused(str(error)) from error
-    groups = _groups(images, labels, kept)
+    groups = _groups(images, found.labels, kept)
     marked = store_groups(project=project, groups=groups, by=by)
-    return Deduplicated(len(images), wanted, marked, encoder.name, asdict(options), groups)
+    return Deduplicated(
+        images=len(images),
+        clusters=found.clusters,
+        marked=marked,
+        encoder=encoder.name,
+        method=found.method.value,
+        why=found.why,
+        threshold=found.threshold,
+        options=asdict(options),
+        groups=groups,
+    )
+
+
+def _clustered(vectors: NDArray[np.float32], options: DedupOptions, progress: Progress | None) -> Clustering:
+    """Cluster; the steps of it count on top of the images, and the job's log says what came of it."""
+    n = len(vectors)
+    told = silent if progress is None else lambda done, total: progress.advance(n + done, n + total)
+    found = cluster(
+        vectors, options.cut, linkage=Linkage(options.linkage), product=best_product(), progress=told
+    )
+    if progress is not None:
+        progress.log(f"{n} images in {found.clusters} clusters ({found.method}: {found.why})")
+    return found
 
 
 def _keep(
-    labels: NDArray[np.int64], vectors: NDArray[np.float32], options: DedupOptions
+    labels: NDArray[np.int64], vectors: NDArray[np.float32], images: Sequence[Image], options: DedupOptions
 ) -> NDArray[np.int64]:
     if options.keep == "medoid":
         return keep_medoid(labels, vectors)
+    if options.keep == "largest":
+        return keep_largest(labels, np.array([image.width * image.height for image in images]))
     if options.keep == "first":
         return keep_first(labels)
     return keep_random(labels, np.random.default_rng(options.seed))

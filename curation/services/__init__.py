@@ -11,7 +11,7 @@ from curation.services.comparison import (
     store_round,
 )
 from curation.services.dedup import DedupOptions, request_deduplication, store_groups
-from curation.services.features import FeatureFile, store_features
+from curation.services.features import FeatureOptions, request_features
 from curation.services.versions import (
     create_version,
     export_folder,
@@ -25,7 +25,7 @@ __all__ = [
     "BuiltRound",
     "BuiltSet",
     "DedupOptions",
-    "FeatureFile",
+    "FeatureOptions",
     "JudgesPage",
     "RoundOptions",
     "create_version",
@@ -35,10 +35,10 @@ __all__ = [
     "make_sealed_version",
     "request_comparison_round",
     "request_deduplication",
+    "request_features",
     "request_seal",
     "seal_version",
     "splits_in_use",
-    "store_features",
     "store_groups",
     "store_round",
 ]

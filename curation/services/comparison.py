@@ -1,6 +1,5 @@
 """Comparison rounds: ask for one, keep what it built, launch its best sets for rating."""
 
-import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -9,8 +8,24 @@ from django.contrib.auth.models import AbstractBaseUser
 from django.db import transaction
 from django.db.models import Q
 
+from curation.dedup.cuts import Linkage
+from curation.features.encoder import DEFAULT_ENCODER, POOLED_ENCODER
 from curation.models import ComparisonRound, ComparisonSet
-from curation.selectors import COMPARISON_ROUND
+from curation.negatives.options import (
+    ComparisonSetOptions,
+    Disqualification,
+    Diversity,
+    FloorWhen,
+    Keep,
+    Length,
+    Order,
+    SameImage,
+    Strictness,
+    VerbatimCap,
+    choose,
+)
+from curation.records import InvalidInput
+from curation.selectors.jobs import COMPARISON_ROUND
 from hits.models import Batch, Job, Observation, Project
 from hits.selectors import observations as collected
 from hits.services import audit, jobs
@@ -19,43 +34,68 @@ from hits.services.launch import Terms
 from validation.domain.controls import Rates
 from validation.services.judging import CandidateToRate, RoundPlan, SetToJudge, launch_comparison
 
-DIVERSITIES = ("mean", "max")
 PER_PAGE = (5, 10)
 
 
 @dataclass(frozen=True, slots=True)
 class RoundOptions:
-    """Settings of a round; the defaults are the paper's (paper 001 E).
+    """Settings of a round; the defaults are the paper's, or the reading taken of it (paper 001 E).
 
-    size: inferences in a set. min_candidates: the floor below which an instance is skipped. max_verbatim:
-    copies of one exact text. soft_share: share of texts left by soft de-duplication. weight,
-    promise_weight: of plausibility in the pick and in the ranking. split: only that split; empty is all.
+    The rules are those of ``curation.negatives.options``, by their names there. soft_share, linkage and keep: how
+    many texts soft de-duplication leaves, how it clusters, and who stays. seed: of whatever is drawn. split: only
+    that split; empty is all.
     """
 
     size: int = 10
     min_candidates: int = 20
     max_verbatim: int = 3
     soft_share: float = 0.8
-    diversity: str = "mean"
+    diversity: str = Diversity.MEAN.value
     weight: float = 5.0
     promise_weight: float = 5.0
-    linkage: str = "average"
+    linkage: str = Linkage.AVERAGE.value
     seed: int = 0
     split: str = ""
+    keep: str = Keep.RANDOM.value
+    strictness: str = Strictness.ABOVE.value
+    same_image: str = SameImage.ALLOWED.value
+    floor_when: str = FloorWhen.TURN.value
+    order: str = Order.GIVEN.value
+    disqualification: str = Disqualification.GLOBAL.value
+    verbatim_cap: str = VerbatimCap.BEFORE_FLOOR.value
+    promise_length: str = Length.LONGER.value
 
     def __post_init__(self) -> None:
-        for name in ("size", "min_candidates", "max_verbatim"):
-            if getattr(self, name) < 1:
-                raise Refused(f"{name}: {getattr(self, name)} is too few; use at least 1")
+        try:
+            self.rules()
+            choose(Linkage, self.linkage, "linkage")
+            choose(Keep, self.keep, "keep")
+        except InvalidInput as error:
+            raise Refused(str(error)) from error
         if self.size < 2:  # noqa: PLR2004 - one inference cannot be compared
             raise Refused("size: a set needs at least two inferences")
         if not 0 < self.soft_share <= 1:
             raise Refused(f"soft_share: {self.soft_share:g} is not within 0 to 1; use for instance 0.8")
-        if self.diversity not in DIVERSITIES:
-            raise Refused(f"diversity: {self.diversity!r}; use {' or '.join(DIVERSITIES)}")
-        for name in ("weight", "promise_weight"):
-            if not math.isfinite(getattr(self, name)) or getattr(self, name) < 0:
-                raise Refused(f"{name}: {getattr(self, name):g} is no weight; use 0 or more")
+        if self.seed < 0:
+            raise Refused(f"seed: {self.seed} is negative; use 0 or more")
+
+    def rules(self) -> ComparisonSetOptions:
+        """The rules as the builder takes them. Raises InvalidInput for a value that is none."""
+        return ComparisonSetOptions(
+            size=self.size,
+            min_candidates=self.min_candidates,
+            max_verbatim=self.max_verbatim,
+            diversity=choose(Diversity, self.diversity, "diversity"),
+            weight=self.weight,
+            promise_weight=self.promise_weight,
+            strictness=choose(Strictness, self.strictness, "strictness"),
+            same_image=choose(SameImage, self.same_image, "same_image"),
+            floor_when=choose(FloorWhen, self.floor_when, "floor_when"),
+            order=choose(Order, self.order, "order"),
+            disqualification=choose(Disqualification, self.disqualification, "disqualification"),
+            verbatim_cap=choose(VerbatimCap, self.verbatim_cap, "verbatim_cap"),
+            promise_length=choose(Length, self.promise_length, "promise_length"),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +116,19 @@ class JudgesPage:
 
 @dataclass(frozen=True, slots=True)
 class BuiltSet:
-    """One set as the builder made it: ids of pairs, place, and figures for its row."""
+    """One set as the builder made it: ids of pairs, place, and figures for its row.
+
+    ``scores`` holds one number or one list per name; a list has one figure per chosen inference, in their order:
+
+    - ``gold``: plausibility of the gold inference; ``plausibility``: of each chosen one.
+    - ``similarity``: to those picked before it, 0 for the first; ``objectives``: what the pick maximised.
+    - ``copies``: inferences with exactly its text; ``cluster``: inferences in its soft cluster, both with itself.
+    - ``dropped``: per chosen inference the ids of the first few that left its soft cluster in its favour.
+    - ``eligible``: how many passed the global filters and are more plausible than the gold; ``available``: of
+      those, how many were unused at the set's turn.
+    - ``promise``: mean ``words``, mean pair ``similarity``, mean ``plausibility``; ``places``: the set's rank in
+      each of the three (equals share a mean rank) and the weighted ``total``.
+    """
 
     gold: int
     chosen: Sequence[str]
@@ -102,15 +154,27 @@ def splits_in_use(project: Project) -> list[str]:
 
 
 def request_comparison_round(
-    *, project: Project, by: AbstractBaseUser | None, options: RoundOptions | None = None, encoder: str = ""
+    *,
+    project: Project,
+    by: AbstractBaseUser | None,
+    options: RoundOptions | None = None,
+    encoder: str = "",
+    queue: bool = True,
 ) -> Job:
     """Queue the building of comparison sets from the project's accepted pairs.
 
+    Args:
+        encoder: a name that ``curation.features`` knows, of images and texts in one space; empty is the default.
+        queue: false when this process runs it (``jobs.run_here``).
+
     Raises:
-        Refused: nothing is accepted yet, or the photos are in several splits and none is named.
+        Refused: nothing is accepted yet, the photos are in several splits and none is named, or the encoder has
+            no texts.
         Conflict: a round is being built.
     """
     chosen = options or RoundOptions()
+    if encoder == POOLED_ENCODER:
+        raise Refused(f"encoder: {POOLED_ENCODER} encodes images only; use {DEFAULT_ENCODER} or clip:…")
     pairs = collected.accepted(project).count()
     if not pairs:
         raise Refused("observations: none is approved yet; approve submissions first")
@@ -124,6 +188,8 @@ def request_comparison_round(
         project=project,
         by=by,
         exclusive_key=f"comparison:{project.pk}",
+        resumable=True,  # vectors are kept in shards; the sets themselves are chosen anew
+        queue=queue,
         options=asdict(chosen),
         encoder=encoder,
     )
@@ -142,6 +208,7 @@ def store_round(
         instances=built.instances,
         inferences=built.inferences,
         skipped=built.skipped,
+        skip_totals={reason: len(rows) for reason, rows in built.skipped.items()},
         created_by_id=by.pk if by else None,
     )
     ComparisonSet.objects.bulk_create(

@@ -1,31 +1,170 @@
-"""Write down which vectors were made of what. The file itself is written by the pipeline."""
+"""Feature sets: ask for one, and write down which vectors were made of what. A pipeline makes the files."""
 
 from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
 
+from django.conf import settings
+from django.contrib.auth.models import AbstractBaseUser
 from django.db import transaction
 
+from curation.features.encoder import DEFAULT_ENCODER, POOLED_ENCODER, Precision
+from curation.features.regions import Crop
+from curation.features.shards import SHARD_ROWS, Made
 from curation.models import FeatureSet, Subject
-from hits.models import Project
+from curation.selectors.images import standing_images
+from curation.selectors.jobs import FEATURES
+from hits.domain.hashing import content_sha256
+from hits.domain.regions import RegionMode
+from hits.models import Job, Project
+from hits.selectors import observations as collected
+from hits.services import jobs
+from hits.services.errors import Refused
+
+TEXTS = ("inference", "clue")
+SUBJECTS = tuple(subject.value for subject in Subject)
+MODES = tuple(mode.value for mode in RegionMode)
+PRECISIONS = tuple(precision.value for precision in Precision)
+CROPS = tuple(crop.value for crop in Crop)
 
 
 @dataclass(frozen=True, slots=True)
-class FeatureFile:
-    """A file of vectors: who made them, of what, and where they lie below the media folder."""
+class FeatureOptions:
+    """What is encoded, with what, and how.
 
-    encoder: str
-    revision: str
-    subject: Subject
-    items_sha256: str
-    count: int
-    dim: int
-    path: str
-    sha256: str
+    subject: images (all that were not taken down), regions or texts (of approved pairs). region_mode: how a region
+    is drawn; for regions. text: which text; for texts. encoder: a name that ``curation.features`` knows.
+    shard_rows: how much is lost at most when a worker dies.
+    """
+
+    subject: str = Subject.IMAGES.value
+    region_mode: str = ""
+    text: str = ""
+    encoder: str = DEFAULT_ENCODER
+    precision: str = Precision.AUTO.value
+    crop: str = Crop.TWO_SQUARES.value
+    shard_rows: int = SHARD_ROWS
+
+    def __post_init__(self) -> None:
+        _one_of("subject", self.subject, SUBJECTS)
+        _one_of("precision", self.precision, PRECISIONS)
+        _one_of("crop", self.crop, CROPS)
+        if self.subject == Subject.REGIONS:
+            _one_of("region_mode", self.region_mode, MODES)
+        elif self.region_mode:
+            raise Refused(f"region_mode: {self.subject} have no region; leave it out")
+        if self.subject == Subject.TEXTS:
+            _one_of("text", self.text, TEXTS)
+        elif self.text:
+            raise Refused(f"text: {self.subject} are no texts; leave it out")
+        if self.encoder == POOLED_ENCODER and self.subject != Subject.IMAGES:
+            raise Refused(f"encoder: {POOLED_ENCODER} encodes images only; use {DEFAULT_ENCODER} or clip:…")
+        if self.shard_rows < 1:
+            raise Refused(f"shard_rows: {self.shard_rows} is too few; use at least 1")
+
+    @property
+    def words(self) -> str:
+        """What is encoded, in words."""
+        if self.subject == Subject.TEXTS:
+            return {"inference": "inferences", "clue": "clues"}[self.text]
+        if self.subject == Subject.REGIONS:
+            return f"regions ({self.region_mode.replace('_', ' ')})"
+        return self.subject
+
+
+def request_features(
+    *,
+    project: Project,
+    by: AbstractBaseUser | None,
+    options: FeatureOptions | None = None,
+    queue: bool = True,
+) -> Job:
+    """Queue the making of a feature set, which is split into one job a shard.
+
+    Raises:
+        Refused: there is nothing to encode.
+        Conflict: the same set is being made.
+    """
+    chosen = options or FeatureOptions()
+    count = _count(project, chosen)
+    if not count:
+        raise Refused(_NOTHING[Subject(chosen.subject)])
+    return jobs.enqueue(
+        task=FEATURES,
+        title=f"Encode {count} {chosen.words} with {chosen.encoder}"[:160],
+        project=project,
+        by=by,
+        exclusive_key=f"features:{project.pk}:{content_sha256(asdict(chosen))[:32]}",
+        resumable=True,
+        queue=queue,
+        options=asdict(chosen),
+    )
+
+
+def features_folder(row: FeatureSet) -> Path:
+    """Return where a set's files lie."""
+    return Path(settings.MEDIA_ROOT) / row.path
+
+
+def features_path(project: Project, made: Made) -> str:
+    """Return where such a set lies below the media folder; equal vectors, equal place."""
+    facts = asdict(made)
+    del facts["preprocessing"]  # the revision names what of it changes vectors
+    return f"features/{project.pk}/{content_sha256(facts)[:32]}"
 
 
 @transaction.atomic
-def store_features(*, project: Project, file: FeatureFile) -> FeatureSet:
-    """Return the row of a feature file, made at the first call; a newly written file replaces its facts."""
-    facts = asdict(file)
-    key = {name: facts.pop(name) for name in ("encoder", "revision", "subject", "items_sha256")}
-    row, _ = FeatureSet.objects.update_or_create(project=project, **key, defaults=facts)
+def plan_features(*, project: Project, made: Made) -> FeatureSet:
+    """Return the row of a set; a new one is not complete yet, and a complete one stays so."""
+    row, _ = FeatureSet.objects.get_or_create(
+        project=project, **_key(made), defaults={"path": features_path(project, made), **_facts(made)}
+    )
     return row
+
+
+@transaction.atomic
+def complete_features(*, project: Project, made: Made, dim: int, sha256: str) -> FeatureSet:
+    """Return the row of a set whose manifest is written; it replaces what stood there before."""
+    facts = _facts(made) | {"path": features_path(project, made), "dim": dim, "sha256": sha256}
+    row, _ = FeatureSet.objects.update_or_create(
+        project=project, **_key(made), defaults=facts | {"is_complete": True}
+    )
+    return row
+
+
+def reopen_features(*, row: FeatureSet, made: Made) -> None:
+    """Say that a set's files are to be made again, in shards as ``made`` says."""
+    facts = _facts(made) | {"path": features_path(row.project, made)}
+    FeatureSet.objects.filter(pk=row.pk).update(**facts, is_complete=False, sha256="")
+
+
+def _key(made: Made) -> dict[str, Any]:
+    return {
+        "encoder": made.encoder,
+        "revision": made.revision,
+        "subject": made.subject,
+        "region_mode": made.region_mode,
+        "items_sha256": made.items_sha256,
+    }
+
+
+def _facts(made: Made) -> dict[str, Any]:
+    return {"preprocessing": made.preprocessing, "count": made.count, "shards": made.shards}
+
+
+_NOTHING = {
+    Subject.IMAGES: "images: there is none; import some first",
+    Subject.REGIONS: "observations: none is approved yet; approve submissions first",
+    Subject.TEXTS: "observations: none is approved yet; approve submissions first",
+}
+
+
+def _count(project: Project, options: FeatureOptions) -> int:
+    if options.subject == Subject.IMAGES:
+        return len(standing_images(project))
+    return collected.accepted(project).count()
+
+
+def _one_of(name: str, value: str, known: tuple[str, ...]) -> None:
+    if value not in known:
+        raise Refused(f"{name}: {value or 'nothing'!r} is not known; use {', '.join(known)}")

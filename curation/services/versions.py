@@ -11,7 +11,7 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from curation.models import DatasetVersion, Part, VersionImage, VersionRow, VersionState
-from curation.selectors import SEAL
+from curation.selectors.jobs import SEAL
 from curation.versions.build import Plan, plan_version
 from curation.versions.export_sherlock import ExportRefused, export_version, sealed_text
 from curation.versions.seal import Header, SealedImage, SealedRow, annotators_sha256, seal_lines, seal_sha256

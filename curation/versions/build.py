@@ -12,7 +12,7 @@ from typing import Any
 from django.conf import settings
 
 from curation.models import ComparisonRound, ComparisonSet, DatasetVersion, Part
-from curation.selectors import newest_judged_round
+from curation.selectors.rounds import newest_judged_round
 from curation.versions.splits import split_of
 from hits.domain.hashing import content_sha256, keyed_worker_hash
 from hits.domain.states import AssignmentStatus

@@ -1,13 +1,17 @@
 """What people type on curation pages."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import Any, ClassVar
 
 from django import forms
 
+from curation.features.encoder import DEFAULT_ENCODER, POOLED_ENCODER
+from curation.selectors.round_sets import SetOrder
 from curation.services import JudgesPage, RoundOptions
-from curation.services.comparison import DIVERSITIES, PER_PAGE
-from curation.services.dedup import LINKAGES
+from curation.services.comparison import PER_PAGE
+from curation.views.features import ENCODERS, PUBLISHED_CLIP
+from curation.views.readings import DEDUP_KEEPS, DEDUP_LINKAGES, RULES, Rule
 from hits.forms import PageForm
 from hits.models import Project
 from validation.views.judging_forms import ControlsForm
@@ -15,34 +19,101 @@ from validation.views.judging_forms import ControlsForm
 PERCENT = 100
 
 
-class DedupForm(PageForm):
-    """How a project's photos are clustered."""
+def encoder_field(offered: Sequence[str], used: Sequence[str], meaning: str) -> forms.ChoiceField:
+    """A choice of encoders, the first by default.
 
-    share = forms.IntegerField(
-        min_value=1,
+    Args:
+        offered: those of ``ENCODERS`` that suit. used: names that the project used already, folders among them; new
+            folders are named on the command line alone.
+    """
+    choices = {name: ENCODERS[name] for name in offered}
+    choices |= {name: name for name in used if name not in ENCODERS}
+    field = forms.ChoiceField(
+        required=False,
+        label="Encoder",
+        choices=list(choices.items()),
+        help_text=f"{meaning} The command also takes a folder with saved weights: clip:folder.",
+    )
+    field.widget.attrs["class"] = "input"
+    return field
+
+
+class DedupForm(PageForm):
+    """How a project's photos are clustered, and which one of a cluster stays."""
+
+    cuts: ClassVar[Mapping[str, str]] = {"share": "fraction", "clusters": "clusters", "distance": "distance"}
+    cut = forms.ChoiceField(
+        required=False,
+        choices=[(name, name.capitalize()) for name in cuts],
+        label="Merge until",
+        widget=forms.RadioSelect,
+    )
+    share = forms.FloatField(
+        required=False,
+        min_value=0.1,
         max_value=PERCENT,
         initial=90,
         label="Share kept, %",
-        help_text="Photos are merged into so many clusters; one of each stays.",
+        help_text="So many of 100 photos are left. The paper’s is 80K of 108K, 74 %.",
+    )
+    clusters = forms.IntegerField(
+        required=False, min_value=1, label="Photos kept", help_text="This number of photos is left."
+    )
+    distance = forms.FloatField(
+        required=False,
+        min_value=0,
+        label="Cosine distance",
+        help_text=(
+            "Photos at most this far apart are merged: 0 is alike, 1 has nothing in common. "
+            "Ward has another unit, the height of a merge: for two photos the root of twice their distance."
+        ),
     )
     linkage = forms.ChoiceField(
-        choices=[(name, name.capitalize()) for name in LINKAGES],
-        label="Linkage",
-        help_text="Distance of two clusters: mean, greatest or least.",
+        choices=list(DEDUP_LINKAGES.items()), label="Linkage", help_text="How far apart two clusters are."
     )
-    seed = forms.IntegerField(
-        min_value=0, initial=0, label="Seed", help_text="Which photo of a cluster stays is drawn at random."
-    )
+    keep = forms.ChoiceField(required=False, choices=list(DEDUP_KEEPS.items()), label="Who stays")
+    seed = forms.IntegerField(min_value=0, initial=0, label="Seed", help_text="Of the random draw.")
+    encoders: ClassVar[Sequence[str]] = (POOLED_ENCODER, PUBLISHED_CLIP)
+
+    def __init__(self, *args: Any, used: Sequence[str] = (), **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["encoder"] = encoder_field(self.encoders, used, "By what photos are compared.")
+        for name in self.cuts:  # the radio button's label names the choice, this one the number beside it
+            self.fields[name].widget.attrs["aria-label"] = self.fields[name].label
+        self.chosen_cut = (self.data.get("cut") if self.is_bound else None) or "share"
+
+    def clean(self) -> dict[str, Any]:
+        """Demand a value where the merging is said to end."""
+        given = super().clean() or self.cleaned_data
+        given["cut"] = given.get("cut") or "share"
+        if given.get(given["cut"]) is None and given["cut"] not in self.errors:
+            self.add_error(given["cut"], "Give a number here, or choose another end.")
+        return given
 
     @property
-    def fraction(self) -> float:
-        """The share as 0 to 1; the form has to be valid."""
-        return float(self.cleaned_data["share"]) / PERCENT
+    def cut_rows(self) -> list[tuple[str, forms.BoundField]]:
+        """The ends that the merging may have, with the field of each."""
+        return [(name, self[name]) for name in self.cuts]
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """What ``DedupOptions`` takes; the form has to be valid."""
+        given = self.cleaned_data
+        value = given[given["cut"]]
+        chosen = {self.cuts[given["cut"]]: value / PERCENT if given["cut"] == "share" else value}
+        return chosen | {
+            "linkage": given["linkage"],
+            "keep": given["keep"] or next(iter(DEDUP_KEEPS)),
+            "seed": given["seed"],
+            "encoder": given["encoder"],
+        }
 
 
 class RoundForm(PageForm):
-    """How comparison sets are built."""
+    """How comparison sets are built: the usual settings, and every reading of the paper's rules."""
 
+    usual = ("min_candidates", "split", "size", "max_verbatim", "diversity", "seed")
+    encoders: ClassVar[Sequence[str]] = (DEFAULT_ENCODER, PUBLISHED_CLIP)
     min_candidates = forms.IntegerField(
         min_value=1,
         max_value=10_000,
@@ -52,28 +123,119 @@ class RoundForm(PageForm):
     )
     size = forms.IntegerField(min_value=2, max_value=20, initial=10, label="Set size")
     max_verbatim = forms.IntegerField(min_value=1, max_value=100, initial=3, label="Copies of one text")
-    diversity = forms.ChoiceField(
-        choices=[(name, name.capitalize()) for name in DIVERSITIES],
-        label="Likeness to the picked",
-        help_text="On average, or to the nearest one.",
-    )
     seed = forms.IntegerField(min_value=0, initial=0, label="Seed")
     split = forms.ChoiceField(
         required=False, label="Split", help_text="A set never mixes photos of two splits."
     )
 
-    def __init__(self, splits: list[str], *args: Any, **kwargs: Any) -> None:
+    def __init__(self, splits: list[str], *args: Any, used: Sequence[str] = (), **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        self.fields["encoder"] = encoder_field(self.encoders, used, "By what plausibility is measured.")
         named = [name for name in splits if name]
         if len(splits) > 1:
             self.fields["split"].choices = [(name, name.capitalize()) for name in named]  # type: ignore[attr-defined]
         else:
             del self.fields["split"]  # nothing to choose
+        defaults = asdict(RoundOptions())
+        self.readings = [name for name in RULES if name in defaults and name not in self.usual]
+        for name, rule in RULES.items():
+            if name in defaults:
+                self.fields[name] = _rule_field(name, rule, defaults[name])
+
+    @property
+    def reading_fields(self) -> list[forms.BoundField]:
+        """The fields that are folded away."""
+        return [self[name] for name in self.readings]
+
+    @property
+    def shows_readings(self) -> bool:
+        """Whether a reading was chosen or has to be mended, so that it must be in sight."""
+        return self.is_bound and any(
+            name in self.errors or name in self.changed_data for name in self.readings
+        )
 
     @property
     def options(self) -> RoundOptions:
-        """The options; the form has to be valid."""
-        return RoundOptions(**self.cleaned_data)
+        """The options, what was left empty by default; the form has to be valid."""
+        given = {
+            name: value
+            for name, value in self.cleaned_data.items()
+            if value not in (None, "") and name != "encoder"
+        }
+        if "soft_share" in given:
+            given["soft_share"] /= PERCENT
+        return RoundOptions(**given)
+
+    @property
+    def encoder(self) -> str:
+        """The encoder of plausibility, empty for the default; the form has to be valid."""
+        name: str = self.cleaned_data["encoder"]
+        return name
+
+
+def _plain(number: float) -> float:
+    """A number that reads ``80`` and not ``80.0``."""
+    return int(number) if number == int(number) else number
+
+
+def _rule_field(name: str, rule: Rule, default: Any) -> forms.Field:
+    """A rule's field with its default chosen; left empty it stands for the default."""
+    about: dict[str, Any] = {"required": False, "label": rule.label, "help_text": rule.meaning}
+    field: forms.Field
+    if rule.words:
+        words = [
+            (value, f"{text} (default)" if value == default else text) for value, text in rule.words.items()
+        ]
+        field = forms.ChoiceField(choices=words, initial=str(default), **about)
+    elif name == "soft_share":
+        field = forms.FloatField(min_value=0.1, max_value=PERCENT, initial=_plain(PERCENT * default), **about)
+    else:
+        field = forms.FloatField(min_value=0, initial=_plain(default), **about)
+    field.widget.attrs["class"] = "input"
+    return field
+
+
+class SetsForm(PageForm):
+    """Which of a round's sets are looked through; what makes no sense counts as not given."""
+
+    q = forms.CharField(required=False, max_length=200, label="With the words")
+    split = forms.ChoiceField(required=False, label="Split")
+    order = forms.ChoiceField(
+        required=False,
+        label="Order",
+        choices=[
+            (SetOrder.PROMISING, "Most promising first"),
+            (SetOrder.LEAST_PROMISING, "Least promising first"),
+            (SetOrder.FEWEST, "Fewest candidates first"),
+        ],
+    )
+    set = forms.IntegerField(required=False, min_value=1, label="Go to set")
+
+    def __init__(self, splits: list[str], *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, auto_id="sets_%s", **kwargs)
+        if len(splits) > 1:
+            self.fields["split"].choices = [("", "All"), *((name, name.capitalize()) for name in splits)]  # type: ignore[attr-defined]
+        else:
+            del self.fields["split"]
+        self.is_valid()
+
+    @property
+    def wanted(self) -> dict[str, Any]:
+        """What ``round_sets.sets_of`` takes."""
+        given = self.cleaned_data
+        order = SetOrder(given.get("order") or SetOrder.PROMISING)
+        return {"text": given.get("q", ""), "split": given.get("split", ""), "order": order}
+
+    @property
+    def narrows(self) -> bool:
+        """Whether some sets may be left out."""
+        return bool(self.cleaned_data.get("q") or self.cleaned_data.get("split"))
+
+    @property
+    def sought(self) -> int | None:
+        """The rank of the set to go to."""
+        rank: int | None = self.cleaned_data.get("set")
+        return rank
 
 
 class ComparisonForm(ControlsForm):

@@ -13,9 +13,10 @@ from django.http import FileResponse, Http404, HttpRequest, HttpResponse, HttpRe
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from curation import selectors, services
+from curation import services
 from curation.models import DatasetVersion, Part
-from curation.selectors import SEAL
+from curation.selectors import versions as stored
+from curation.selectors.jobs import SEAL, latest_job
 from curation.versions.build import Plan, plan_version
 from curation.versions.difference import Difference, difference
 from curation.versions.export_sherlock import MANIFEST, sealed_text
@@ -88,7 +89,7 @@ def version_list(request: HttpRequest, project: Project) -> HttpResponse:
     context = {
         "project": project,
         "section": "versions",
-        "versions": selectors.versions(project),
+        "versions": stored.versions(project),
         "form": form,
     }
     return render(request, "curation/versions.html", context, status=status)
@@ -99,13 +100,13 @@ def version_list(request: HttpRequest, project: Project) -> HttpResponse:
 def version_detail(request: HttpRequest, version: DatasetVersion) -> HttpResponse:
     """Show a version: what changed, its seal, its statistics, its files."""
     project = version.project
-    job = selectors.latest_job(project, SEAL)
+    job = latest_job(project, SEAL)
     mine = job is not None and job.args.get("version") == version.pk
     context: dict[str, Any] = {
         "project": project,
         "section": "versions",
         "version": version,
-        "versions": selectors.versions(project),
+        "versions": stored.versions(project),
         "may_seal": may(request.user, project, Role.ADMIN),
         "job": job if mine and job is not None and job.state in OPEN_JOB_STATES else None,
         "failed": job if mine and job is not None and job.error else None,
@@ -115,9 +116,9 @@ def version_detail(request: HttpRequest, version: DatasetVersion) -> HttpRespons
 
 
 def _sealed(version: DatasetVersion) -> dict[str, Any]:
-    earlier = selectors.sealed_before(version)
-    after = selectors.row_hashes(version)
-    change = difference(selectors.row_hashes(earlier) if earlier else {}, after)
+    earlier = stored.sealed_before(version)
+    after = stored.row_hashes(version)
+    change = difference(stored.row_hashes(earlier) if earlier else {}, after)
     small = version.rows.count() <= CHECKED_AT_ONCE
     return {
         "statistics": version.statistics,
@@ -138,14 +139,14 @@ def _draft(version: DatasetVersion) -> dict[str, Any]:
         plan = plan_version(version)
     except UnknownSplit as error:
         return {"problem": str(error), "rows": 0}
-    earlier = selectors.sealed_before(version)
+    earlier = stored.sealed_before(version)
     counting = Counting()
     for row in plan.observations():
         counting.add(row.row, row.split)
     after = {row.instance_id: row.sha256 for row in plan.observations()}
     statistics = counting.result().as_dict()
     statistics["comparison_sets"] = sum(row.part is Part.COMPARISON for row in plan.rows)
-    change = difference(selectors.row_hashes(earlier) if earlier else {}, after)
+    change = difference(stored.row_hashes(earlier) if earlier else {}, after)
     return {
         "statistics": statistics,
         "exclusions": _exclusions(plan.exclusions),
@@ -175,15 +176,15 @@ def _changes(
     wanted = wanted[:SHOWN_ROWS]
     gone = [key for kind, key in wanted if kind == "removed"]
     here = [key for kind, key in wanted if kind != "removed"]
-    rows = selectors.rows_of(earlier, gone) if earlier else {}
+    rows = stored.rows_of(earlier, gone) if earlier else {}
     if plan is None:
-        rows |= selectors.rows_of(version, here)
+        rows |= stored.rows_of(version, here)
     else:
         rows |= {row.instance_id: row.row for row in plan.observations() if row.instance_id in set(here)}
     names: dict[str, str] = {}
     for source in (earlier, version):
         if source is not None and source.is_sealed:
-            names |= selectors.image_names(source, [row["inputs"]["image"]["url"] for row in rows.values()])
+            names |= stored.image_names(source, [row["inputs"]["image"]["url"] for row in rows.values()])
     if plan is not None:
         names |= {image.url: image.facts["name"] for image in plan.images}
     return [

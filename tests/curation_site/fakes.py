@@ -1,6 +1,8 @@
 """Encoders small enough to reason about: colours of a picture, letters of a text."""
 
 from collections.abc import Sequence
+from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +32,7 @@ class Letters:
     revision = "1"
     sentence_name = "letter pairs"
     sentence_revision = "1"
+    sentence_preprocessing: ClassVar = {"letters": 32}
 
     def regions(self, items: Sequence[MarkedPicture]) -> NDArray[np.floating]:
         return np.stack([self._seeded(sum(b["left"] + b["top"] for b in boxes)) for _, boxes in items])
@@ -48,3 +51,27 @@ class Letters:
         for place, letter in enumerate(text.lower()):
             vector[(ord(letter) * 7 + place % 3) % size] += 1
         return vector
+
+
+def save_tiny_clip(folder: Path, *, seed: int = 0, side: int = 32) -> str:
+    """Save a CLIP of random weights; it carries no meaning, only shapes. Returns the folder."""
+    import torch
+    from transformers import CLIPConfig, CLIPModel, CLIPTokenizerFast
+    from transformers.models.clip import CLIPImageProcessorPil
+    from transformers.utils.logging import disable_progress_bar
+
+    disable_progress_bar()
+    folder.mkdir(parents=True, exist_ok=True)
+    letters = "abcdefghijklmnopqrstuvwxyz"
+    vocabulary = {token: n for n, token in enumerate([*letters, *[f"{c}</w>" for c in letters]])}
+    vocabulary |= {"<|startoftext|>": len(vocabulary), "<|endoftext|>": len(vocabulary) + 1}
+    CLIPTokenizerFast(vocab=vocabulary, merges=[]).save_pretrained(folder)
+    end = vocabulary["<|endoftext|>"]
+    text = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 64}
+    vision = text | {"image_size": side, "patch_size": 8}
+    text |= {"vocab_size": len(vocabulary), "eos_token_id": end, "bos_token_id": end - 1, "pad_token_id": end}
+    torch.manual_seed(seed)
+    CLIPModel(CLIPConfig(text_config=text, vision_config=vision, projection_dim=24)).save_pretrained(folder)
+    square = {"height": side, "width": side}
+    CLIPImageProcessorPil(size={"shortest_edge": side}, crop_size=square).save_pretrained(folder)
+    return str(folder)

@@ -3,6 +3,7 @@
 import io
 import re
 import zipfile
+from collections import Counter
 from typing import Any
 
 import pytest
@@ -12,9 +13,9 @@ from django.urls import reverse
 
 from curation import services
 from curation.models import ComparisonRound, DatasetVersion
+from curation.views import curation as curation_views
 from hits.models import Job, Project
-from hits.services.errors import Refused
-from tests.support import market
+from hits.services.duplicates import mark_duplicates
 from tests.support.pages import squeezed
 from tests.validation.factory import Work
 
@@ -33,8 +34,11 @@ def places(work: Work) -> dict[str, tuple[str, str]]:
     return {
         "curation": ("get", reverse("curation", args=[slug])),
         "deduplicate": ("post", reverse("curation-deduplicate", args=[slug])),
+        "rounds": ("get", reverse("curation-rounds", args=[slug])),
         "build": ("post", reverse("curation-build", args=[slug])),
         "round": ("get", reverse("comparison-round", args=[slug, found.pk])),
+        "skipped": ("get", reverse("comparison-round-skipped", args=[slug, found.pk])),
+        "jobs": ("get", reverse("curation-jobs", args=[slug])),
         "versions": ("get", reverse("versions", args=[slug])),
         "version": ("get", reverse("version", args=[sealed.pk])),
         "draft": ("get", reverse("version", args=[draft.pk])),
@@ -67,12 +71,24 @@ def ask(client: Client, user: User | None, place: tuple[str, str]) -> Any:
     return getattr(client, method)(path)
 
 
+# Pages with tables of their own, by the beginning of their addresses' names.
+ELSEWHERE = (
+    "curation-audit",
+    "curation-features",
+    "curation-leakage",
+    "curation-proposal",
+    "curation-source",
+    "curation-text",
+)
+
+
 def test_every_address_is_in_the_table(places: dict[str, tuple[str, str]]) -> None:
     from curation.urls import urlpatterns as curation
 
+    here = [pattern for pattern in curation if not str(pattern.name).startswith(ELSEWHERE)]
     # The pages about people and judging have tables of their own in tests/validation; the overview of judging is here
     # too, and versions lists sealed and draft under one address.
-    assert len(places) == len(curation) + 2
+    assert len(places) == len(here) + 2
 
 
 def test_strangers_are_sent_to_sign_in(client: Client, places: dict[str, tuple[str, str]]) -> None:
@@ -122,7 +138,7 @@ def test_a_round_of_another_project_is_not_found(
 def test_pages_have_no_inline_style_or_script(
     client: Client, places: dict[str, tuple[str, str]], researcher: User
 ) -> None:
-    for name in ("curation", "round", "versions", "version", "draft", "judging"):
+    for name in ("curation", "rounds", "round", "skipped", "jobs", "versions", "version", "draft", "judging"):
         page = ask(client, researcher, places[name]).content.decode()
         assert " style=" not in page, name
         assert not re.search(r"<script(?![^>]*\ssrc=)(?![^>]*application/json)", page), name
@@ -136,85 +152,144 @@ def test_deduplication_is_queued_with_its_options(client: Client, work: Work, re
     work.image(2)
     client.force_login(researcher)
     url = reverse("curation-deduplicate", args=[work.project.slug])
-    reply = client.post(url, {"share": "80", "linkage": "complete", "seed": "7"})
-    assert reply.status_code == 302
+    values = {"share": "80", "linkage": "complete", "seed": "7"}
+    assert client.post(url, values).status_code == 302
     job = Job.objects.get(task="curation.deduplicate_images")
-    assert job.args["options"]["fraction"] == 0.8
-    assert job.args["options"]["linkage"] == "complete"
-    assert job.args["options"]["seed"] == 7
-    assert job.created_by == researcher
-    again = client.post(url, {"share": "80", "linkage": "complete", "seed": "7"}, follow=True)
+    wanted = {"fraction": 0.8, "clusters": None, "distance": None, "linkage": "complete", "keep": "random"}
+    assert wanted.items() <= job.args["options"].items()
+    assert (job.args["options"]["seed"], job.created_by, job.resumable) == (7, researcher, True)
+    again = client.post(url, values)
+    assert again.status_code == 400
     assert "is under way already" in again.content.decode()
+    assert 'name="share" value="80"' in squeezed(again), "what was typed is kept"
     bad = client.post(url, {"share": "0", "linkage": "nearest", "seed": "x"})
     assert bad.status_code == 400
     assert "3 fields to mend" in bad.content.decode()
 
 
-def test_a_round_is_queued_with_the_paper_s_floor(client: Client, work: Work, researcher: User) -> None:
-    work.observed(work.image())
-    client.force_login(researcher)
-    page = client.get(reverse("curation", args=[work.project.slug])).content.decode()
-    assert 'name="min_candidates" value="20"' in page
-    values = {"min_candidates": "12", "size": "10", "max_verbatim": "3", "diversity": "mean", "seed": "0"}
-    assert client.post(reverse("curation-build", args=[work.project.slug]), values).status_code == 302
-    job = Job.objects.get(task="curation.build_comparison_round")
-    assert job.args["options"]["min_candidates"] == 12
-
-
-def test_a_refused_rating_says_why_and_keeps_what_was_typed(
-    client: Client, places: dict[str, tuple[str, str]], researcher: User
+@pytest.mark.parametrize(
+    ("values", "options"),
+    [
+        ({"cut": "clusters", "clusters": "1", "keep": "largest"}, {"clusters": 1, "keep": "largest"}),
+        ({"cut": "distance", "distance": "0.08", "keep": "medoid"}, {"distance": 0.08, "keep": "medoid"}),
+        ({"cut": "distance", "distance": "0", "linkage": "ward"}, {"distance": 0.0, "linkage": "ward"}),
+        ({"cut": "clusters", "clusters": "2", "share": "50"}, {"clusters": 2, "fraction": None}),
+    ],
+)
+def test_photos_are_merged_until_a_number_a_share_or_a_distance(
+    client: Client, work: Work, researcher: User, values: dict[str, str], options: dict[str, Any]
 ) -> None:
-    market.fund(89)
+    work.image(1)
+    work.image(2)
     client.force_login(researcher)
-    url = places["round"][1]
-    values = {"name": "First look", "reward": "0.30", "assignments": "3", "units": "1"}
-    short = client.post(url, values | {"step": "launch"})
-    page = squeezed(short)
-    assert short.status_code == 400
-    assert "Not launched: insufficient funds: $0.90 will be held and the account has $0.89" in page
-    for name, value in values.items():
-        assert f'name="{name}" value="{value}"' in page
-
-    market.fund(1)
-    Project.objects.update(confirm_above_cents=89)
-    page = squeezed(client.post(url, values | {"step": "launch", "typed_cost": "0.89"}))
-    assert "$0.89 is another sum; type the most that this can cost, 0.90." in page
-    assert 'value="0.89" aria-invalid="true"' in page
-    assert not ComparisonRound.objects.filter(batch__isnull=False).exists()
-    assert client.post(url, values | {"step": "launch", "typed_cost": "0.90"}).status_code == 302
-    assert ComparisonRound.objects.filter(batch__isnull=False).exists()
+    url = reverse("curation-deduplicate", args=[work.project.slug])
+    assert client.post(url, {"linkage": "average", "seed": "0"} | values).status_code == 302
+    job = Job.objects.get(task="curation.deduplicate_images")
+    assert options.items() <= job.args["options"].items()
 
 
-def test_launching_a_round_takes_two_steps(
-    client: Client, places: dict[str, tuple[str, str]], researcher: User
+def test_photos_are_compared_by_a_known_encoder_or_one_that_the_project_used(
+    client: Client, work: Work, researcher: User
 ) -> None:
-    market.fund()
+    work.image(1)
+    work.image(2)
+    Job.objects.create(
+        task="curation.make_features",
+        project=work.project,
+        state="done",
+        args={"options": {"encoder": "clip:/weights/ours"}},
+    )
     client.force_login(researcher)
-    url = places["round"][1]
-    values = {"name": "", "reward": "0.55", "assignments": "2", "units": "1"}
-    asked = client.post(url, values | {"step": "estimate"})
-    assert "Launch 1 task, hold $1.10" in asked.content.decode()
-    found = ComparisonRound.objects.get()
-    assert found.batch is None
-    wish = values | {"step": "launch", "launch_key": asked.context["launch_key"]}
-    for _ in range(2):  # a second press is the same wish, no error
-        page = client.post(url, wish, follow=True).content.decode()
-        assert "Not launched" not in page
-    found.refresh_from_db()
-    assert found.batch is not None
-    assert found.batch.kind == "likert_comparison"
-    assert found.batch.created_by == researcher
-    assert client.post(url, values | {"units": "9", "step": "estimate"}).status_code == 400
+    page = squeezed(client.get(reverse("curation", args=[work.project.slug])))
+    assert '<option value="efficientnet-lite0">EfficientNet-lite0' in page
+    assert "label-sentence" not in page, "it would take two photos of two cats for one"
+    url = reverse("curation-deduplicate", args=[work.project.slug])
+    values = {"share": "80", "linkage": "average", "seed": "0"}
+    assert client.post(url, values | {"encoder": "clip:/etc"}).status_code == 400
+    assert client.post(url, values | {"encoder": "clip:/weights/ours"}).status_code == 302
+    job = Job.objects.get(task="curation.deduplicate_images")
+    assert job.args["options"]["encoder"] == "clip:/weights/ours"
 
 
-def test_a_round_shows_its_sets_and_what_it_skipped(
-    client: Client, places: dict[str, tuple[str, str]], researcher: User
+def test_an_end_without_its_number_is_named_at_its_field(
+    client: Client, work: Work, researcher: User
 ) -> None:
-    page = squeezed(ask(client, researcher, places["round"]))
-    assert page.count("<li>Somebody left") == 5
-    assert "Fewer plausible candidates than the floor" in page
-    assert "<dt>Min candidates</dt>" in page
-    assert "<dt>Seed</dt><dd>0</dd>" in page
+    work.image(1)
+    work.image(2)
+    client.force_login(researcher)
+    url = reverse("curation-deduplicate", args=[work.project.slug])
+    reply = client.post(url, {"cut": "distance", "share": "90", "linkage": "average", "seed": "0"})
+    assert reply.status_code == 400
+    page = squeezed(reply)
+    assert '<p class="error" id="dedup_distance_error">Give a number here' in page
+    assert 'value="distance" checked' in page
+    many = client.post(url, {"cut": "clusters", "clusters": "3", "linkage": "ward", "seed": "5"})
+    assert many.status_code == 400
+    page = squeezed(many)
+    assert "3 asked for from 2 images" in page
+    for kept in ('value="clusters" checked', 'name="clusters" value="3"', 'value="ward" selected'):
+        assert kept in page, "what was typed is kept"
+    assert 'name="seed" value="5"' in page
+    assert not Job.objects.filter(task="curation.deduplicate_images").exists()
+
+
+def test_groups_are_looked_through_by_pages_largest_first(
+    client: Client, work: Work, researcher: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(curation_views, "GROUPS_PER_PAGE", 1)
+    images = [work.image(seed) for seed in range(6)]
+    mark_duplicates(
+        project=work.project,
+        groups={images[0].pk: [images[1].pk], images[2].pk: [images[3].pk, images[4].pk]},
+    )
+    client.force_login(researcher)
+    url = reverse("curation", args=[work.project.slug])
+    first, second = squeezed(client.get(url)), squeezed(client.get(url, {"page": "2"}))
+    assert [name for name in ("photo-2", "photo-0") if name in first] == ["photo-2"]
+    assert [name for name in ("photo-2", "photo-0") if name in second] == ["photo-0"]
+    assert "1 to 1 of 2, largest first" in first
+    assert "<dd>3 <small>of 6</small></dd>" in first
+    assert '<td class="n">2</td><td class="n">1</td>' in first, "one group of two"
+    assert '<td class="n">3</td><td class="n">1</td>' in first, "one group of three"
+
+
+def test_sizes_of_groups_have_bars_and_large_ones_share_one() -> None:
+    bars = curation_views.size_bars(Counter({2: 40, 3: 10, 7: 1, 10: 2, 51: 1, 400: 1}))
+    assert [(bar.words, bar.count, bar.percent) for bar in bars] == [
+        ("2", 40, 100),
+        ("3", 10, 25),
+        ("6 to 10", 3, 8),
+        ("51 or more", 2, 5),
+    ]
+
+
+def test_what_the_last_run_found_is_told(client: Client, work: Work, researcher: User) -> None:
+    result = {
+        "images": 108_077,
+        "clusters": 79_977,
+        "marked": 28_100,
+        "encoder": "made up",
+        "method": "sparse",
+        "why": "pairs of near rows suffice: about 0.02% of all",
+        "threshold": 0.123456,
+        "options": {"linkage": "average", "keep": "random", "seed": 3},
+    }
+    Job.objects.create(
+        task="curation.deduplicate_images", title="Done", project=work.project, state="done", result=result
+    )
+    Job.objects.create(
+        task="curation.deduplicate_images",
+        title="Later",
+        project=work.project,
+        state="failed",
+        error="no disk",
+    )
+    client.force_login(researcher)
+    page = squeezed(client.get(reverse("curation", args=[work.project.slug])))
+    assert "79,977, merged up to a distance of 0.1235" in page
+    assert "Sparse: pairs of near rows suffice: about 0.02% of all" in page
+    assert "Random, seed 3" in page
+    assert "Later: no disk" in page
 
 
 def test_the_archive_holds_the_export(
@@ -284,19 +359,3 @@ def test_a_damaged_export_is_written_anew(
     client.force_login(researcher)
     assert client.get(reverse("version-download", args=[version.pk])).status_code == 200
     assert (folder / "statistics.json").read_bytes() == whole
-
-
-def test_a_round_over_several_splits_names_one(client: Client, work: Work, researcher: User) -> None:
-    images = [work.image(1), work.image(2)]
-    for image, split in zip(images, ("train", "test"), strict=True):
-        type(image).objects.filter(pk=image.pk).update(split=split)
-        work.observed(image)
-    with pytest.raises(Refused, match="split: the photos are in test, train"):
-        services.request_comparison_round(project=work.project, by=None)
-    client.force_login(researcher)
-    page = client.get(reverse("curation", args=[work.project.slug])).content.decode()
-    assert '<option value="test">Test</option>' in page
-    values = {"min_candidates": "12", "size": "10", "max_verbatim": "3", "diversity": "mean", "seed": "0"}
-    url = reverse("curation-build", args=[work.project.slug])
-    assert client.post(url, values | {"split": "test"}).status_code == 302
-    assert Job.objects.get(task="curation.build_comparison_round").args["options"]["split"] == "test"

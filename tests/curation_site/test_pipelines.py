@@ -1,7 +1,7 @@
 """De-duplication and comparison rounds over real rows, with encoders that can be reasoned about."""
 
 import io
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ from curation import services
 from curation.models import ComparisonRound, FeatureSet
 from curation.pipelines.comparison import build_comparison_round
 from curation.pipelines.deduplicate import deduplicate_images
-from curation.selectors import duplicate_groups
+from curation.selectors.images import duplicate_groups
 from curation.services import DedupOptions, RoundOptions
 from hits.domain.states import AssignmentStatus, JobState
 from hits.models import Image, Job, Observation
@@ -88,7 +88,11 @@ def test_a_missing_file_is_named_and_nothing_is_marked(work: Work) -> None:
         ({"clusters": 2, "fraction": 0.5}, "clusters: give either"),
         ({"clusters": 0}, "too few"),
         ({"fraction": 1.5}, "share: 1.5"),
-        ({"fraction": 0.5, "linkage": "ward"}, "linkage: 'ward'"),
+        ({"fraction": 0.5, "distance": 0.1}, "clusters: give either"),
+        ({"distance": -0.5}, "distance: -0.5 is none"),
+        ({"fraction": 0.5, "keep": "newest"}, "keep: 'newest'"),
+        ({"fraction": 0.5, "linkage": "nearest"}, "linkage: 'nearest'"),
+        ({"fraction": 0.5, "seed": -1}, "seed: -1 is negative"),
         ({"clusters": 9}, "from 2 images"),
     ],
 )
@@ -138,15 +142,83 @@ def test_a_round_keeps_sets_reasons_and_provenance(work: Work) -> None:
     assert found.provenance["numpy"] == np.__version__
 
 
+def test_every_set_of_vectors_says_how_it_was_made(work: Work) -> None:
+    class Described(Letters):
+        preprocessing: ClassVar = {"precision": "fp32"}
+
+    twelve_pairs(work)
+    build_comparison_round(project=work.project, options=RoundOptions(), using=Described())
+    made = dict(FeatureSet.objects.filter(subject="texts").values_list("encoder", "preprocessing"))
+    assert made == {"letters": Described.preprocessing, "letter pairs": Described.sentence_preprocessing}
+
+
 def test_the_paper_s_floor_leaves_too_few_and_says_so(work: Work) -> None:
     twelve_pairs(work)
     found = build_comparison_round(project=work.project, options=RoundOptions(), using=Letters())
     assert found.sets.count() == 0
-    assert found.skip_counts == {"too_few_candidates": 12}
+    assert sum(found.skip_counts.values()) == 12
+    assert set(found.skip_counts) <= {"too_few_candidates", "gold_is_best"}
+    assert found.skip_totals == {reason: len(rows) for reason, rows in found.skipped.items()}
     row = found.skipped["too_few_candidates"][0]
-    assert row["available"] < 20
+    assert 0 < row["available"] < 20
     with pytest.raises(Refused, match="this round has none"):
         services.launch_comparison_batch(round=found, by=None)
+
+
+def test_a_set_keeps_why_each_inference_is_in_it(work: Work) -> None:
+    twelve_pairs(work)
+    options = RoundOptions(size=3, min_candidates=3, soft_share=0.7, keep="first")
+    found = build_comparison_round(project=work.project, options=options, using=Letters())
+    item = found.sets.get(rank=1)
+    scores = item.scores
+    pairs = {row.instance_id: row for row in Observation.objects.all()}
+    texts = [row.inference for row in pairs.values()]
+    assert min(scores["plausibility"]) > scores["gold"]
+    for plausibility, near, value in zip(
+        scores["plausibility"], scores["similarity"], scores["objectives"], strict=True
+    ):
+        assert value == pytest.approx(5 * plausibility - near, abs=1e-5)
+    assert scores["copies"] == [texts.count(pairs[key].inference) for key in item.chosen]
+    assert all(
+        len(gone) == min(3, size - 1) for gone, size in zip(scores["dropped"], scores["cluster"], strict=True)
+    )
+    assert not set(item.chosen) & {key for gone in scores["dropped"] for key in gone}
+    kept = found.provenance["left_by_soft_deduplication"]
+    cap = found.provenance["left_by_verbatim_cap"]
+    assert 12 > kept >= cap >= scores["eligible"] >= scores["available"] >= 3
+    assert set(scores["promise"]) == {"words", "similarity", "plausibility"}
+    assert set(scores["places"]) == {"words", "similarity", "plausibility", "total"}
+
+
+def test_the_rules_reach_the_builder_and_are_kept(work: Work) -> None:
+    twelve_pairs(work)
+    options = RoundOptions(
+        size=2, min_candidates=2, soft_share=1.0, same_image="forbidden", disqualification="per_image"
+    )
+    found = build_comparison_round(project=work.project, options=options, using=Letters())
+    assert found.sets.exists()
+    image_of = dict(Observation.objects.values_list("instance_id", "image_id"))
+    sampled: dict[int, list[str]] = {}
+    for item in found.sets.select_related("observation"):
+        assert item.observation.image_id not in {image_of[key] for key in item.chosen}
+        sampled.setdefault(item.observation.image_id, []).extend(item.chosen)
+    assert all(len(keys) == len(set(keys)) for keys in sampled.values())
+    assert found.options["same_image"] == found.provenance["rules"]["same_image"] == "forbidden"
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"order": "best"}, "order: 'best'; use given or random"),
+        ({"linkage": "median"}, "linkage: 'median'"),
+        ({"keep": "largest"}, "keep: 'largest'; use first or random or medoid"),
+        ({"seed": -1}, "seed: -1 is negative"),
+        ({"soft_share": 0.0}, "soft_share: 0 is not within"),
+    ],
+)
+def test_a_round_refuses_what_is_no_option(options: dict[str, Any], said: str) -> None:
+    with pytest.raises(Refused, match=said):
+        RoundOptions(**options)
 
 
 def test_equal_seeds_give_equal_rounds(work: Work) -> None:
@@ -185,27 +257,27 @@ def test_launching_carries_the_region_and_no_clue(work: Work) -> None:
 
 
 def test_the_jobs_run_and_say_what_they_found(work: Work, monkeypatch: pytest.MonkeyPatch) -> None:
-    from curation import tasks
     from curation.pipelines import comparison, deduplicate
+    from curation.tasks import duplicates, rounds, versions
 
     monkeypatch.setattr(deduplicate, "image_vectors", lambda name: Colours())
     monkeypatch.setattr(comparison, "encoders", lambda name: Letters())
     twelve_pairs(work)
     job = services.request_deduplication(project=work.project, by=None, fraction=0.5)
-    tasks.deduplicate_images(job.pk)
+    duplicates.deduplicate_images(job.pk)
     job.refresh_from_db()
     assert job.state == JobState.DONE
     assert (job.result["images"], job.result["clusters"], job.result["marked"]) == (4, 2, 2)
-    assert (job.done, job.total) == (4, 4)
+    assert (job.done, job.total) == (5, 5), "four photos, and their clustering"
     options = RoundOptions(size=3, min_candidates=3)
     job = services.request_comparison_round(project=work.project, by=None, options=options)
-    tasks.build_comparison_round(job.pk)
+    rounds.build_comparison_round(job.pk)
     job.refresh_from_db()
     assert job.state == JobState.DONE
     assert job.result["round"] == ComparisonRound.objects.get().pk
     version = services.create_version(project=work.project, name="v1", by=None)
     job = services.request_seal(version=version, by=None)
-    tasks.seal(job.pk)
+    versions.seal(job.pk)
     job.refresh_from_db()
     version.refresh_from_db()
     assert job.state == JobState.DONE
@@ -213,9 +285,53 @@ def test_the_jobs_run_and_say_what_they_found(work: Work, monkeypatch: pytest.Mo
     assert (services.export_folder(version=version) / "manifest.json").exists()
 
 
+def test_a_stopped_round_goes_on_with_its_encoder_and_the_vectors_that_were_made(
+    work: Work, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from curation.pipelines import comparison
+    from curation.tasks import rounds
+
+    class Broken(Letters):
+        def sentences(self, texts: Any) -> Any:
+            raise Refused("sentences: no weights")
+
+    class Counted(Letters):
+        regions_made = 0
+
+        def regions(self, items: Any) -> Any:
+            self.regions_made += len(items)
+            return super().regions(items)
+
+    asked: list[str] = []
+    at_hand: list[Any] = [Broken(), made := Counted()]
+    monkeypatch.setattr(comparison, "encoders", lambda name: (asked.append(name), at_hand.pop(0))[1])
+    twelve_pairs(work)
+    options = RoundOptions(size=3, min_candidates=3)
+    job = services.request_comparison_round(
+        project=work.project, by=None, options=options, encoder="clip:some/one"
+    )
+    rounds.build_comparison_round(job.pk)
+    job.refresh_from_db()
+    assert (job.state, job.error) == (JobState.FAILED, "sentences: no weights")
+    assert not ComparisonRound.objects.exists()
+    rounds.build_comparison_round(jobs.resume(job=job).pk)
+    job.refresh_from_db()
+    assert job.state == JobState.DONE
+    assert asked == ["clip:some/one"] * 2
+    assert made.regions_made == 0, "they were kept"
+    assert ComparisonRound.objects.get().sets.count() == job.result["sets"] > 0
+
+
+def test_an_encoder_of_photos_alone_builds_no_round(work: Work) -> None:
+    twelve_pairs(work)
+    with pytest.raises(Refused, match="encoder: efficientnet-lite0 encodes images only"):
+        services.request_comparison_round(project=work.project, by=None, encoder="efficientnet-lite0")
+    assert not Job.objects.filter(task="curation.build_comparison_round").exists()
+
+
 def test_a_cancelled_job_marks_nothing(work: Work, monkeypatch: pytest.MonkeyPatch) -> None:
-    from curation import tasks
     from curation.pipelines import deduplicate
+    from curation.tasks import duplicates
 
     class Interrupted(Colours):
         def encode_images(self, pictures: Any) -> Any:
@@ -226,7 +342,7 @@ def test_a_cancelled_job_marks_nothing(work: Work, monkeypatch: pytest.MonkeyPat
     for seed in range(3):
         work.image(seed)
     job = services.request_deduplication(project=work.project, by=None, clusters=1)
-    tasks.deduplicate_images(job.pk)
+    duplicates.deduplicate_images(job.pk)
     job.refresh_from_db()
     assert job.state == JobState.CANCELLED
     assert not Image.objects.filter(duplicate_of__isnull=False).exists()

@@ -10,7 +10,7 @@ from django.db import DatabaseError, connection, transaction
 from curation import services
 from curation.evaluation.comparison import parse_comparison_key, score_comparison
 from curation.models import ComparisonRound, DatasetVersion, VersionImage, VersionRow
-from curation.selectors import newest_judged_round
+from curation.selectors.rounds import newest_judged_round
 from curation.versions.export_sherlock import ExportRefused, export_version
 from curation.versions.read import BrokenExport, read_version
 from hits.domain.states import AssignmentStatus

@@ -8,16 +8,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from curation.dedup.cuts import Linkage
 from curation.evaluation.inputs import read_json, read_npy
+from curation.features.parallel import usable_cores
 from curation.management.naming import name_file
-from curation.negatives.comparison_sets import (
-    ComparisonSetOptions,
-    ComparisonSetResult,
-    build_comparison_sets,
-)
-from curation.negatives.filters import keep_soft
-from curation.negatives.greedy import Diversity
-from curation.negatives.plausibility import EmbeddingPlausibility, PlausibilityMatrix, PlausibilityRows
+from curation.management.set_rules import NUMBERS, RULES, add_rule, add_rules, add_soft_deduplication
+from curation.negatives.comparison_sets import ComparisonSetResult, DraftSet, build_comparison_sets
+from curation.negatives.filters import cluster_softly
+from curation.negatives.options import ComparisonSetOptions, Keep, Shortcut, Work
+from curation.negatives.plausibility import EmbeddingPlausibility, Plausibility, PlausibilityMatrix
 from curation.records import InvalidInput
 from hits.management.base import DeerstalkerCommand, bad_input, emit_json
 
@@ -27,6 +26,7 @@ FILES = {
     "inference embeddings": "inference_embeddings",
     "text embeddings": "text_embeddings",
     "candidates": "candidates",
+    "image ids": "image_ids",
 }
 
 
@@ -48,61 +48,104 @@ class Command(DeerstalkerCommand):
             "--text-embeddings", type=Path, required=True, help="(inferences, e) sentence vectors"
         )
         parser.add_argument("--candidates", type=Path, help="JSON list of ids left by soft de-duplication")
-        parser.add_argument("--diversity", choices=[d.value for d in Diversity], default=Diversity.MEAN.value)
-        parser.add_argument("--size", type=int, default=10)
-        parser.add_argument("--min-candidates", type=int, default=20)
-        parser.add_argument("--max-verbatim", type=int, default=3)
+        parser.add_argument("--image-ids", type=Path, help="JSON list: the image of every inference")
+        add_rules(parser)
+        add_rule(parser, "shortcut", Shortcut)
+        soft = parser.add_argument_group("soft de-duplication, without --candidates")
+        add_soft_deduplication(soft, keep_help="who stays of a cluster: random with --seed, else the first")
         parser.add_argument(
-            "--seed",
-            type=int,
-            help="without --candidates: draw the member kept of each cluster; its lowest id if absent",
+            "--seed", type=int, help="of the random order, and of the members kept of clusters"
         )
+        parser.add_argument("--memory-mib", type=int, default=Work().memory_mib, help="for scores, at most")
+        parser.add_argument("--threads", type=int, default=usable_cores())
+        parser.add_argument("--details", action="store_true", help="add the figures of every set to the JSON")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Build and print."""
+        shown = Meter(self.stderr) if self.stderr.isatty() else None
         try:
-            result = _build(options)
+            result = _build(options, shown)
         except InvalidInput as error:
             files = {label: options[flag] for label, flag in FILES.items()}
             raise bad_input(name_file(str(error), files)) from error
+        finally:
+            if shown is not None:
+                shown.close()
         if options["json"]:
-            emit_json(
-                self,
-                {
-                    "sets": [asdict(item) for item in result.sets],
-                    "skipped": [asdict(item) for item in result.skipped],
-                },
-            )
+            emit_json(self, _summary(result, details=options["details"]))
         else:
             self.stdout.write(f"{len(result.sets)} sets, {len(result.skipped)} instances skipped")
 
 
-def _build(options: dict[str, Any]) -> ComparisonSetResult:
+class Meter:
+    """How far the work is, on one line of a terminal that is written over."""
+
+    def __init__(self, out: Any) -> None:
+        self._out = out
+
+    def __call__(self, done: int, total: int) -> None:
+        """Show the share that is done."""
+        self._out.write(f"\r{done} of {total} instances scored", ending="")
+        self._out.flush()
+
+    def close(self) -> None:
+        """End the line."""
+        self._out.write("")
+
+
+def _summary(result: ComparisonSetResult, *, details: bool) -> dict[str, Any]:
+    summary: dict[str, Any] = {
+        "sets": [asdict(item) for item in result.sets],
+        "skipped": [asdict(item) for item in result.skipped],
+    }
+    if details:
+        summary["funnel"] = asdict(result.funnel)
+        summary["details"] = [_details(draft) for draft in result.drafts]
+    return summary
+
+
+def _details(draft: DraftSet) -> dict[str, Any]:
+    figures = asdict(draft)
+    del figures["chosen"]
+    return figures | {"margins": draft.margins}
+
+
+def _build(options: dict[str, Any], shown: Meter | None) -> ComparisonSetResult:
+    seed = options["seed"]
+    if seed is not None and seed < 0:
+        raise InvalidInput(f"--seed {seed}: is negative; give 0 or more")
+    rules: dict[str, Any] = {name: options[name] for name in NUMBERS}
+    rules |= {name: kind(options[name]) for name, kind in RULES.items()}
+    rules["shortcut"] = Shortcut(options["shortcut"])
+    work = Work(memory_mib=options["memory_mib"], threads=options["threads"], progress=shown)
     texts = _texts(options["texts"])
     vectors = _matrix(options["text_embeddings"])
-    kept = _candidates(options["candidates"]) if options["candidates"] else _kept(vectors, options["seed"])
     return build_comparison_sets(
         _plausibility(options),
         texts,
         vectors,
-        kept=kept,
-        options=ComparisonSetOptions(
-            size=options["size"],
-            min_candidates=options["min_candidates"],
-            max_verbatim=options["max_verbatim"],
-            diversity=Diversity(options["diversity"]),
-        ),
+        kept=_candidates(options["candidates"]) if options["candidates"] else _kept(vectors, options),
+        image_ids=_image_ids(options["image_ids"]) if options["image_ids"] else None,
+        options=ComparisonSetOptions(**rules),
+        generator=None if seed is None else np.random.default_rng([seed, 1]),
+        work=work,
     )
 
 
-def _kept(vectors: NDArray[np.floating], seed: int | None) -> list[int]:
-    if seed is not None and seed < 0:
-        raise InvalidInput(f"--seed {seed}: is negative; give 0 or more")
-    generator = None if seed is None else np.random.default_rng(seed)
-    return [int(index) for index in keep_soft(vectors, generator=generator)]
+def _kept(vectors: NDArray[np.floating], options: dict[str, Any]) -> list[int]:
+    seed = options["seed"]
+    keep = Keep(options["keep"]) if options["keep"] else Keep.FIRST if seed is None else Keep.RANDOM
+    soft = cluster_softly(
+        vectors,
+        share=options["soft_share"],
+        linkage=Linkage(options["linkage"]),
+        keep=keep,
+        generator=None if seed is None else np.random.default_rng(seed),
+    )
+    return [int(index) for index in soft.kept]
 
 
-def _plausibility(options: dict[str, Any]) -> PlausibilityRows:
+def _plausibility(options: dict[str, Any]) -> Plausibility:
     images, inferences = options["image_embeddings"], options["inference_embeddings"]
     if options["plausibility"] and (images or inferences):
         raise InvalidInput("--plausibility and embeddings are both given; leave one out")
@@ -131,4 +174,11 @@ def _candidates(path: Path) -> list[int]:
     ids = read_json(path)
     if not isinstance(ids, list) or not all(type(item) is int for item in ids):
         raise InvalidInput(f"{path}: must be a JSON list of whole numbers, the ids left")
+    return ids
+
+
+def _image_ids(path: Path) -> list[str | int]:
+    ids = read_json(path)
+    if not isinstance(ids, list) or not all(type(item) in {str, int} for item in ids):
+        raise InvalidInput(f"{path}: must be a JSON list of image ids (strings or whole numbers)")
     return ids

@@ -1,16 +1,30 @@
 """``manage.py deduplicate --features F.npy --clusters K [--linkage …] [--out L.npy] [--seed S]``."""
 
 import resource
+import sys
 import time
 from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from django.core.management.base import CommandError
 from numpy.typing import NDArray
 
-from curation.dedup.hierarchical import Linkage, cluster_to_k
-from curation.dedup.members import keep_random
+from curation.dedup.cuts import (
+    ByDistance,
+    ByFraction,
+    ByNumber,
+    Clustering,
+    Cut,
+    Linkage,
+    Method,
+    clusters_wanted,
+    silent,
+)
+from curation.dedup.hierarchical import MEMORY_LIMIT_BYTES, cluster
+from curation.dedup.members import keep_first, keep_largest, keep_medoid, keep_random
+from curation.dedup.products import BlockProduct, Float32Product
 from curation.evaluation.inputs import read_npy
 from curation.files import write_npy
 from curation.management.naming import name_file
@@ -18,49 +32,133 @@ from curation.records import InvalidInput
 from hits.management.base import DeerstalkerCommand, bad_input, emit_json
 
 WARM_UP_ROWS = 500
+MIB = 2**20
+KEEP = ("random", "medoid", "first", "largest")
+FILTERS = ("auto", "fp32", "bf16")
+ROWS_WORTH_TORCH = 20_000  # below, loading torch takes longer than it saves
+INTERRUPTED = 130  # what shells call Ctrl-C
 
 
 class Command(DeerstalkerCommand):
-    """Cluster vectors into exactly K clusters and keep a random member of each."""
+    """Cluster vectors hierarchically and keep one member of each cluster."""
 
-    help = "Cluster the rows of an .npy hierarchically into K clusters, and keep one row of each."
+    help = "Cluster the rows of an .npy hierarchically, and keep one row of each cluster."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Declare the flags."""
         super().add_arguments(parser)
         parser.add_argument("--features", type=Path, required=True, help="float32 (n, d)")
-        parser.add_argument("--clusters", type=int, required=True)
+        cut = parser.add_mutually_exclusive_group(required=True)
+        cut.add_argument("--clusters", type=int, help="how many clusters to make")
+        cut.add_argument("--fraction", type=float, help="how many clusters to make, as a share of the rows")
+        cut.add_argument("--distance", type=float, help="merge clusters that are at most so far apart")
         parser.add_argument("--linkage", choices=[linkage.value for linkage in Linkage], default="average")
+        parser.add_argument(
+            "--keep", choices=KEEP, default="random", help="which row of each cluster is kept"
+        )
+        parser.add_argument("--sizes", type=Path, help=".npy (n,), pixels of each row, for --keep largest")
+        parser.add_argument(
+            "--filter", choices=FILTERS, default="auto", help="changes the time, never the result"
+        )
+        parser.add_argument("--memory-mib", type=int, default=MEMORY_LIMIT_BYTES // MIB, help="most to take")
         parser.add_argument("--out", type=Path, help="write labels, int64 (n,), here")
         parser.add_argument("--seed", type=int, default=0, help="of the draw of kept members")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Cluster, and say how long it took from the array in memory to the labels."""
-        linkage = Linkage(options["linkage"])
-        if options["seed"] < 0:
-            raise bad_input(f"--seed {options['seed']}: is negative; give 0 or more")
         try:
-            features = _read(options["features"])
-            warm_up = features[:WARM_UP_ROWS]
-            cluster_to_k(warm_up, max(1, len(warm_up) // 2), linkage=linkage)
-            started = time.perf_counter()
-            labels = cluster_to_k(features, options["clusters"], linkage=linkage)
-            seconds = time.perf_counter() - started
-            kept = keep_random(labels, np.random.default_rng(options["seed"]))
-            if options["out"]:
-                write_npy(options["out"], labels)
+            _check(options)
+            self._run(options)
         except InvalidInput as error:
-            raise bad_input(name_file(str(error), {"features": options["features"]})) from error
+            files = {"features": options["features"], "sizes": options["sizes"]}
+            raise bad_input(name_file(str(error), files)) from error
+        except KeyboardInterrupt as error:
+            raise CommandError("stopped; nothing was written", returncode=INTERRUPTED) from error
+
+    def _run(self, options: dict[str, Any]) -> None:
+        features = _read(options["features"])
+        sizes = read_npy(options["sizes"]) if options["sizes"] else None
+        found, seconds = self._timed(features, options)
+        kept = _keep(found, features, sizes, options)
+        if options["out"]:
+            write_npy(options["out"], found.labels)
+        if not options["json"]:
+            self.stdout.write(
+                f"{len(features)} rows, {len(kept)} clusters, {seconds:.2f} s ({found.method.value}: {found.why})"
+            )
+            return
         result = {
             "clusters": len(kept),
             "kept": kept.tolist(),
             "seconds": round(seconds, 4),
             "peak_mib": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, 1),
+            "method": found.method.value,
+            "why": found.why,
+            "threshold": found.threshold,
         }
-        if options["json"]:
-            emit_json(self, result)
-        else:
-            self.stdout.write(f"{len(features)} rows, {len(kept)} clusters, {seconds:.2f} s")
+        emit_json(self, result)
+
+    def _timed(self, features: NDArray[np.floating], options: dict[str, Any]) -> tuple[Clustering, float]:
+        linkage, product = Linkage(options["linkage"]), _product(options["filter"], len(features))
+        cut = _cut(options)
+        clusters_wanted(cut, len(features))  # refuse before the warm-up
+        warm_up = features[:WARM_UP_ROWS]
+        cluster(warm_up, ByFraction(0.5), linkage=linkage, product=product, method=Method.SPARSE)
+        started = time.perf_counter()
+        found = cluster(
+            features,
+            cut,
+            linkage=linkage,
+            memory_limit_bytes=options["memory_mib"] * MIB,
+            product=product,
+            progress=self._show if sys.stderr.isatty() else silent,
+        )
+        return found, time.perf_counter() - started
+
+    def _show(self, done: int, total: int) -> None:
+        self.stderr.write(f"\r{done / total:4.0%}" + ("\n" if done == total else ""), ending="")
+        self.stderr.flush()
+
+
+def _check(options: dict[str, Any]) -> None:
+    if options["seed"] < 0:
+        raise InvalidInput(f"--seed {options['seed']}: is negative; give 0 or more")
+    if options["memory_mib"] < 1:
+        raise InvalidInput(f"--memory-mib {options['memory_mib']}: is nothing; give at least 1")
+    if (options["keep"] == "largest") != (options["sizes"] is not None):
+        raise InvalidInput("--keep largest and --sizes: one needs the other; give both or neither")
+
+
+def _cut(options: dict[str, Any]) -> Cut:
+    if options["clusters"] is not None:
+        return ByNumber(options["clusters"])
+    return ByDistance(options["distance"]) if options["fraction"] is None else ByFraction(options["fraction"])
+
+
+def _product(name: str, rows: int) -> BlockProduct:
+    if rows < ROWS_WORTH_TORCH and name != "bf16":
+        return Float32Product()
+    from curation.pipelines import products
+
+    if name == "fp32":
+        return products.float32_product()
+    if name == "auto":
+        return products.best_product()
+    if not products.multiplies_bfloat16():
+        raise InvalidInput("--filter bf16: this processor does not multiply bfloat16; take fp32")
+    return products.BFloat16Product()
+
+
+def _keep(
+    found: Clustering, features: NDArray[np.floating], sizes: NDArray[Any] | None, options: dict[str, Any]
+) -> NDArray[np.int64]:
+    if options["keep"] == "medoid":
+        return keep_medoid(found.labels, features)
+    if options["keep"] == "first":
+        return keep_first(found.labels)
+    if sizes is not None:
+        return keep_largest(found.labels, sizes)
+    return keep_random(found.labels, np.random.default_rng(options["seed"]))
 
 
 def _read(path: Path) -> NDArray[np.floating]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from curation.models import DatasetVersion
 from curation.records import InvalidInput
-from curation.selectors import versions_named
+from curation.selectors.versions import versions_named
 from curation.services import make_sealed_version, seal_version
 from curation.versions.export_sherlock import ExportRefused, Written, check_target, export_version
 from curation.versions.read import read_version

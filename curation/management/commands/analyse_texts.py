@@ -1,0 +1,121 @@
+"""``manage.py analyse_texts duplicates|topics|toxicity|captions --project P``: the paper's analyses of texts."""
+
+from argparse import ArgumentParser
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+from curation.dedup.cuts import Linkage
+from curation.models import AnalysisKind, PairText
+from curation.selectors.jobs import ANALYSE_TEXTS
+from curation.services.texts import (
+    CAPTION_SOURCES,
+    FROM_FILE,
+    LARGEST_FILE,
+    MODEL_PREFIX,
+    OPTIONS,
+    REGIONS_TAKEN,
+    WORD_LIST,
+    keep_file,
+    request_analysis,
+)
+from curation.texts.captions import Measure
+from hits.management.base import bad_input
+from hits.management.jobs import JobCommand, absolute_model
+from hits.management.rows import project_called
+from hits.models import Job
+
+# Flag of a file, and the option that says that it is to be read.
+FILES = {AnalysisKind.TOXICITY: "scorer", AnalysisKind.CAPTIONS: "source"}
+
+
+class Command(JobCommand):
+    """Analyse the approved pairs of a project; nothing is removed."""
+
+    help = "Look for copies, topics, toxic texts, or likeness to captions among a project's approved pairs."
+    tasks = (ANALYSE_TEXTS,)
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Declare the flags; one that is absent has the paper's value, or the one that its help names."""
+        super().add_arguments(parser)
+        parser.add_argument("kind", nargs="?", choices=[kind.value for kind in AnalysisKind])
+        parser.add_argument("--project", help="short name of the project")
+        parser.add_argument("--split", help="only that split (all)")
+        parser.add_argument("--seed", type=int, help="of every random draw (0)")
+        _duplicates(parser.add_argument_group("duplicates"))
+        _topics(parser.add_argument_group("topics"))
+        _toxicity(parser.add_argument_group("toxicity"))
+        _captions(parser.add_argument_group("captions"))
+        parser.add_argument(
+            "--file",
+            type=Path,
+            help="CSV or JSON lines: id, field, score (toxicity) or image, caption (captions)",
+        )
+
+    def request(self, *, queue: bool, **options: Any) -> Job:
+        """Return the job; a flag of another analysis is refused."""
+        if options["kind"] is None or options["project"] is None:
+            raise bad_input("say which analysis of which project: analyse_texts topics --project SLUG")
+        kind = AnalysisKind(options["kind"])
+        project = project_called(options["project"])
+        given = {name: options[name] for name in _flags() if options.get(name) is not None}
+        known = {field.name for field in fields(OPTIONS[kind])}
+        foreign = sorted(set(given) - known)
+        if foreign:
+            raise bad_input(
+                f"--{foreign[0].replace('_', '-')}: {kind.value} has no such option; leave it out"
+            )
+        if options["file"] is not None:
+            given |= _file(kind, options["file"])
+        return request_analysis(project=project, options=OPTIONS[kind](**given), by=None, queue=queue)
+
+
+def _flags() -> list[str]:
+    names = [field.name for made in OPTIONS.values() for field in fields(made)]
+    return [name for name in dict.fromkeys(names) if name not in ("file", "file_name")]
+
+
+def _file(kind: AnalysisKind, path: Path) -> dict[str, str]:
+    if kind not in FILES:
+        raise bad_input(f"--file {path}: {kind.value} reads no file; leave it out")
+    try:
+        if path.stat().st_size > LARGEST_FILE:
+            raise bad_input(
+                f"--file {path}: is over {LARGEST_FILE // 2**20} MiB; split it into smaller files"
+            )
+        data = path.read_bytes()
+    except OSError as error:
+        raise bad_input(f"--file {path}: {error.strerror}; choose another") from error
+    return {FILES[kind]: FROM_FILE, "file": keep_file(data=data), "file_name": path.name[:120]}
+
+
+def _duplicates(group: Any) -> None:
+    group.add_argument("--field", choices=[field.value for field in PairText], help="which texts (inference)")
+    group.add_argument("--share", type=float, help="of the texts that soft de-duplication leaves (0.8)")
+    group.add_argument("--linkage", choices=[linkage.value for linkage in Linkage], help="(average)")
+    group.add_argument("--cap", type=int, help="exact copies that stay (3)")
+
+
+def _topics(group: Any) -> None:
+    group.add_argument("--topics", type=int, help="of clues, and as many of inferences (10)")
+    group.add_argument("--passes", type=int, help="times that the fit sees every text (10)")
+    group.add_argument("--least-texts", type=int, help="a word in fewer texts is left out (2)")
+
+
+def _toxicity(group: Any) -> None:
+    group.add_argument(
+        "--scorer",
+        type=absolute_model,
+        help=f"{WORD_LIST}, or {MODEL_PREFIX}<folder or hub id> ({WORD_LIST})",
+    )
+    group.add_argument("--label", help="which label of a classifier means toxic")
+    group.add_argument("--sample", type=int, help="pairs of each split, 0 for all (10000)")
+    group.add_argument("--top", type=int, help="texts of each split to be read (50)")
+
+
+def _captions(group: Any) -> None:
+    group.add_argument("--source", choices=CAPTION_SOURCES[:-1], help="of the captions (auto)")
+    group.add_argument("--against", choices=REGIONS_TAKEN, help="which region descriptions (overlap)")
+    group.add_argument("--measure", choices=[measure.value for measure in Measure], help="(mean)")
+    group.add_argument("--most", type=int, help="captions of a pair at most (5)")
+    group.add_argument("--images", type=int, help="a random sample of so many, 0 for all (2000)")

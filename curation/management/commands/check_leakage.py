@@ -1,0 +1,50 @@
+"""``manage.py check_leakage --project P [--threshold 0.8]``: images of different splits that look alike."""
+
+from argparse import ArgumentParser
+from typing import Any
+
+from curation.selectors.jobs import LEAKAGE
+from curation.services.leakage import Compare, LeakageOptions, request_leakage_check
+from hits.management.base import bad_input
+from hits.management.jobs import JobCommand, absolute_model
+from hits.management.rows import project_called
+from hits.models import Job
+
+DEFAULTS = LeakageOptions()
+
+
+class Command(JobCommand):
+    """Compare the splits of a project; the pairs are looked through on its page Splits."""
+
+    help = "Find near-duplicates and copies between a project's splits."
+    tasks = (LEAKAGE,)
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Declare the flags."""
+        super().add_arguments(parser)
+        parser.add_argument("--project", default="", help="the project's short name")
+        parser.add_argument(
+            "--threshold", type=float, default=DEFAULTS.threshold, help="least cosine of a pair"
+        )
+        parser.add_argument("--limit", type=int, default=DEFAULTS.limit, help="keep the best so many pairs")
+        parser.add_argument(
+            "--compare",
+            choices=[compare.value for compare in Compare],
+            default=DEFAULTS.compare,
+            help="image vectors and published ids, or equal files and published ids alone",
+        )
+        parser.add_argument(
+            "--encoder",
+            type=absolute_model,
+            default="",
+            help="of image vectors; the project's usual one if absent",
+        )
+
+    def request(self, *, queue: bool, **options: Any) -> Job:
+        """Return the job."""
+        if not options["project"]:
+            raise bad_input("name --project, or a job to --resume")
+        wanted = LeakageOptions(
+            options["threshold"], options["limit"], options["compare"], options["encoder"]
+        )
+        return request_leakage_check(project=project_called(options["project"]), options=wanted, queue=queue)

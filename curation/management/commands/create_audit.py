@@ -1,0 +1,93 @@
+"""``manage.py create_audit --project P --name NAME --codebook ID|FILE [--n N] [--how H] [--seed S] [--json]``."""
+
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from curation.audits.codebook import Codebook
+from curation.audits.parsing import MOST_BYTES, parse, shipped
+from curation.audits.sampling import How, Recipe, number_of
+from curation.records import InvalidInput
+from curation.services.audits import create_audit
+from hits.management.base import DeerstalkerCommand, bad_input, emit_json
+from hits.management.rows import project_called
+
+
+class Command(DeerstalkerCommand):
+    """Draw the pairs of a close reading; people read them on its page."""
+
+    help = "Begin an audit: a sample of the project's accepted pairs, to be read with a codebook."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Declare the flags."""
+        super().add_arguments(parser)
+        parser.add_argument("--project", required=True)
+        parser.add_argument("--name", required=True)
+        parser.add_argument(
+            "--codebook", required=True, help=f"one of {', '.join(shipped())}, or a TOML or JSON file"
+        )
+        parser.add_argument("--how", choices=[how.value for how in How], default=How.RANDOM.value)
+        parser.add_argument("--n", type=int, help="pairs in all, or of each split; the paper's by default")
+        parser.add_argument("--seed", type=int, default=0)
+        parser.add_argument("--split", help="this split alone")
+        parser.add_argument("--analysis", type=int, help="the analysis whose scores choose, for --how top")
+        parser.add_argument("--readers", type=int, default=2, help="readers of each pair, 1 to 5")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Read the codebook, draw the pairs, and say how many there are."""
+        project = project_called(options["project"])
+        try:
+            codebook = _codebook(options["codebook"])
+            audit = create_audit(
+                project=project,
+                by=None,
+                name=options["name"],
+                codebook=codebook,
+                recipe=_recipe(options, codebook),
+                readers=options["readers"],
+            )
+        except InvalidInput as error:
+            raise bad_input(str(error)) from error
+        pairs, missing = audit.items.count(), audit.sample["missing"]
+        if options["json"]:
+            emit_json(
+                self,
+                {
+                    "audit": audit.pk,
+                    "name": audit.name,
+                    "codebook": codebook.id,
+                    "codebook_version": codebook.version,
+                    "pairs": pairs,
+                    "missing": missing,
+                    "readers": audit.readers,
+                    "sample": audit.sample,
+                },
+            )
+            return
+        short = f", {missing} fewer than asked for" if missing else ""
+        self.stdout.write(
+            f"audit {audit.pk}, {audit.name}: {pairs} pairs{short}, {audit.readers} readers each"
+        )
+
+
+def _codebook(name: str) -> Codebook:
+    known = shipped()
+    if name in known:
+        return known[name]
+    path = Path(name)
+    try:
+        if path.stat().st_size > MOST_BYTES:
+            raise InvalidInput(f"--codebook {name}: over {MOST_BYTES:,} bytes; a codebook is a page or two")
+        return parse(path.read_text("utf-8-sig"), str(path))
+    except OSError as error:
+        raise InvalidInput(
+            f"--codebook {name}: {error.strerror}; use a file, or one of {', '.join(known)}"
+        ) from error
+    except UnicodeDecodeError as error:
+        raise InvalidInput(f"--codebook {name}: is no text in UTF-8; save it as such") from error
+
+
+def _recipe(options: dict[str, Any], codebook: Codebook) -> Recipe:
+    how = How(options["how"])
+    n = options["n"] if options["n"] is not None else number_of(codebook, how)
+    return Recipe(how, n, options["seed"], options["split"], options["analysis"])

@@ -1,0 +1,60 @@
+"""``manage.py deduplicate_photos --project P [--share 0.9 | --clusters N | --distance D] [--keep medoid] …``."""
+
+from argparse import ArgumentParser
+from typing import Any
+
+from curation.dedup.cuts import Linkage
+from curation.features.encoder import POOLED_ENCODER
+from curation.selectors.jobs import DEDUPLICATE
+from curation.services import request_deduplication
+from curation.services.dedup import KEEPS
+from hits.management.base import bad_input
+from hits.management.jobs import JobCommand, absolute_model
+from hits.management.rows import project_called
+from hits.models import Job
+
+SHARE = 0.9
+
+
+class Command(JobCommand):
+    """Mark near-duplicates among a project's photos."""
+
+    help = "Cluster a project's photos hierarchically, keep one of each cluster and mark the others."
+    tasks = (DEDUPLICATE,)
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Declare the flags."""
+        super().add_arguments(parser)
+        parser.add_argument("--project", default="", help="the project's short name")
+        cut = parser.add_mutually_exclusive_group()
+        cut.add_argument("--share", type=float, help=f"of the photos that are kept; default {SHARE}")
+        cut.add_argument("--clusters", type=int, help="how many photos are kept")
+        cut.add_argument(
+            "--distance",
+            type=float,
+            help="merge what is at most this far apart: 1 - cosine; of ward, the height of the merge",
+        )
+        parser.add_argument("--linkage", choices=[linkage.value for linkage in Linkage], default="average")
+        parser.add_argument("--keep", choices=KEEPS, default=KEEPS[0], help="who stays of a cluster")
+        parser.add_argument("--seed", type=int, default=0, help="of the draw of kept photos")
+        parser.add_argument(
+            "--encoder",
+            type=absolute_model,
+            default="",
+            help=f"{POOLED_ENCODER} (default), clip:<hub id or folder>, clip-openvino:<folder>",
+        )
+
+    def request(self, *, queue: bool, **options: Any) -> Job:
+        """Ask for the run."""
+        if not options["project"]:
+            raise bad_input("name --project, or a job to --resume")
+        share = SHARE if options["clusters"] is None and options["distance"] is None else None
+        return request_deduplication(
+            project=project_called(options["project"]),
+            by=None,
+            queue=queue,
+            fraction=share if options["share"] is None else options["share"],
+            **{
+                name: options[name] for name in ("clusters", "distance", "linkage", "keep", "seed", "encoder")
+            },
+        )

@@ -1,0 +1,67 @@
+"""``manage.py export_audit NUMBER --out FILE.json|FILE.csv [--json]``."""
+
+import json
+from argparse import ArgumentParser
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from curation.audits.export import columns, lines
+from curation.files import write_text
+from curation.models import Audit, AuditState
+from curation.records import InvalidInput
+from curation.selectors.audits import ReadAudit, codebook_of, document_of, read_audit
+from hits.domain.csv_download import csv_lines
+from hits.management.base import DeerstalkerCommand, bad_input, emit_json
+
+SUFFIXES = (".json", ".csv")
+
+
+class Command(DeerstalkerCommand):
+    """Write what was read in an audit, readers as letters; the same files as on its page."""
+
+    help = "Export an audit as one JSON document, or as CSV with a line per pair and question."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Declare the flags."""
+        super().add_arguments(parser)
+        parser.add_argument("audit", type=int, help="the audit's number, as in its address")
+        parser.add_argument("--out", required=True, type=Path, help="a new file that ends in .json or .csv")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Write the file whole or not at all."""
+        out: Path = options["out"]
+        audit = _audit(options["audit"])
+        if out.suffix not in SUFFIXES:
+            raise bad_input(f"--out {out}: the name says the format; end it in .json or .csv")
+        if out.exists():
+            raise bad_input(f"--out {out}: is there already; choose another name")
+        read = read_audit(audit)
+        try:
+            write_text(out, _json(audit, read) if out.suffix == ".json" else _csv(audit, read))
+        except InvalidInput as error:
+            raise bad_input(f"--out {error}") from error
+        if options["json"]:
+            facts = {"audit": audit.pk, "state": audit.state, "pairs": len(read.items), "out": str(out)}
+            emit_json(self, facts | {"rehearsal": audit.project.is_rehearsal})
+        else:
+            mark = " (a rehearsal, not for release)" if audit.project.is_rehearsal else ""
+            self.stdout.write(f"{audit.name}{mark}: {len(read.items)} pairs in {out}")
+
+
+def _audit(number: int) -> Audit:
+    audit = Audit.objects.filter(pk=number).select_related("project").first()
+    if audit is None:
+        known = ", ".join(map(str, Audit.objects.values_list("pk", flat=True)[:10])) or "none yet"
+        raise bad_input(f"audit {number}: there is no such audit; known: {known}")
+    return audit
+
+
+def _json(audit: Audit, read: ReadAudit) -> Iterable[str]:
+    yield json.dumps(document_of(audit, read), ensure_ascii=False, allow_nan=False, indent=1)
+    yield "\n"
+
+
+def _csv(audit: Audit, read: ReadAudit) -> Iterable[str]:
+    rows = lines(read.items, codebook_of(audit), read.letters, is_open=audit.state == AuditState.OPEN)
+    return csv_lines(columns(read.letters), rows)

@@ -1,0 +1,41 @@
+"""``manage.py import_proposals image_url2auto_bboxes.json --project SLUG [--layout auto|corners|sizes]``."""
+
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from curation.proposals.detector import LIMIT
+from curation.selectors.jobs import PROPOSALS
+from curation.services.proposals import LAYOUTS, request_import
+from hits.management.base import bad_input
+from hits.management.jobs import JobCommand
+from hits.management.rows import project_called
+from hits.models import Job
+
+
+class Command(JobCommand):
+    """Take box proposals from a file, and measure them against the project's accepted pairs."""
+
+    help = "Take box proposals from a file of image addresses and boxes."
+    tasks = (PROPOSALS,)
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Declare the flags."""
+        super().add_arguments(parser)
+        parser.add_argument("file", type=Path, nargs="?", help='{"image address": [box, …], …}')
+        parser.add_argument("--project", default="", help="the project's short name")
+        parser.add_argument("--layout", choices=LAYOUTS, default="auto", help="of four bare numbers")
+        parser.add_argument("--limit", type=int, default=LIMIT, help="boxes per photo, the best ones")
+
+    def request(self, *, queue: bool, **options: Any) -> Job:
+        """Ask for the import."""
+        if options["file"] is None:
+            raise bad_input("file: name the file of proposals")
+        return request_import(
+            project=project_called(options["project"]),
+            by=None,
+            path=options["file"],
+            layout=options["layout"],
+            limit=options["limit"],
+            queue=queue,
+        )

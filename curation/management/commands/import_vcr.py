@@ -1,0 +1,59 @@
+"""``manage.py import_vcr FOLDER --project P [--allowed train_annots.json …] [--min-entities 3]``."""
+
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from curation.management.importing import ImportCommand
+from curation.models import Source
+from curation.sources.records import SPLITS
+from curation.sources.vcr import MIN_ENTITIES, EntityCount, Vcr
+from hits.management.jobs import absolute_path
+
+PICTURES = "vcr1images"
+
+
+class Command(ImportCommand):
+    """Import a copy of VCR: the folder with ``vcr1images`` and, where they lie there, the annotation files."""
+
+    help = "Import VCR: pictures with at least so many entities, detected objects, and the published splits."
+    source = Source.VCR
+    folder_help = "holds vcr1images, and train.jsonl, val.jsonl, test.jsonl as far as they are wanted"
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Declare the flags."""
+        super().add_arguments(parser)
+        for split in SPLITS:
+            parser.add_argument(
+                f"--{split}", type=absolute_path, default="", help=f"{split}.jsonl, if it lies elsewhere"
+            )
+        parser.add_argument(
+            "--min-entities", type=int, default=MIN_ENTITIES, help="leave pictures with fewer out"
+        )
+        parser.add_argument(
+            "--count",
+            choices=[count.value for count in EntityCount],
+            default=EntityCount.OBJECTS.value,
+            help="an entity is a detected object, or a class of objects",
+        )
+
+    def wanted(self, **options: Any) -> Vcr:
+        """Return which copy is meant, and what of it."""
+        folder = Path(options["folder"])
+        pictures = folder / PICTURES
+        return Vcr(
+            folder=str(pictures if pictures.is_dir() else folder),
+            annotations=_annotations(folder, options),
+            min_entities=options["min_entities"],
+            count=EntityCount(options["count"]),
+            **self.shared(options),
+        )
+
+
+def _annotations(folder: Path, options: dict[str, Any]) -> dict[str, str]:
+    """Return the annotation files: those that are named, or else those in the folder."""
+    named = {split: options[split] for split in SPLITS if options[split]}
+    if named:
+        return named
+    usual = {split: folder / f"{split}.jsonl" for split in SPLITS}
+    return {split: str(path) for split, path in usual.items() if path.is_file()}

@@ -1,0 +1,45 @@
+"""``manage.py propose_boxes --project SLUG [--detector D] [--limit 100]``, or ``--measure RUN`` for new pairs."""
+
+from argparse import ArgumentParser
+from typing import Any
+
+from curation.models import ProposalRun
+from curation.proposals.detector import CLASSICAL, LIMIT
+from curation.selectors.jobs import OVERLAPS, PROPOSALS
+from curation.services.proposals import ProposalOptions, request_overlaps, request_proposals
+from hits.management.base import bad_input
+from hits.management.jobs import JobCommand, absolute_model
+from hits.management.rows import project_called
+from hits.models import Job
+
+
+class Command(JobCommand):
+    """Propose boxes in all photos of a project, and measure them against its accepted pairs."""
+
+    help = "Propose boxes in all photos of a project, and measure them against its accepted pairs."
+    tasks = (PROPOSALS, OVERLAPS)
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Declare the flags."""
+        super().add_arguments(parser)
+        parser.add_argument("--project", default="", help="the project's short name")
+        parser.add_argument(
+            "--detector", type=absolute_model, default=CLASSICAL, help="classical, or hf:<hub id or folder>"
+        )
+        parser.add_argument("--limit", type=int, default=LIMIT, help="boxes per photo")
+        parser.add_argument("--suppress-over", type=float, metavar="IOU", help="of a model's boxes")
+        parser.add_argument(
+            "--measure", type=int, metavar="RUN", help="measure a run against new pairs instead"
+        )
+
+    def request(self, *, queue: bool, **options: Any) -> Job:
+        """Ask for a run, or for a run to be measured again."""
+        if options["measure"] is not None:
+            run = ProposalRun.objects.filter(pk=options["measure"]).select_related("project").first()
+            if run is None:
+                raise bad_input(f"--measure {options['measure']}: there is no such run")
+            return request_overlaps(run=run, by=None, queue=queue)
+        chosen = ProposalOptions(options["detector"], options["limit"], options["suppress_over"])
+        return request_proposals(
+            project=project_called(options["project"]), by=None, options=chosen, queue=queue
+        )

@@ -1,0 +1,73 @@
+"""Rows of curation. Observations and images stay rows of ``hits``; here they are referred to, never changed."""
+
+from curation.models.audits import (
+    Audit,
+    AuditItem,
+    AuditReading,
+    AuditState,
+)
+from curation.models.features import (
+    FeatureSet,
+    Subject,
+)
+from curation.models.proposals import (
+    ImageProposals,
+    ProposalOverlap,
+    ProposalRun,
+)
+from curation.models.rounds import (
+    ComparisonRound,
+    ComparisonSet,
+)
+from curation.models.sources import (
+    LeakageRun,
+    LeakedPair,
+    LeakReading,
+    LeakVerdict,
+    Source,
+    SourceRecord,
+)
+from curation.models.texts import (
+    AnalysisKind,
+    PairText,
+    TextAnalysis,
+    TextReading,
+    TextScore,
+)
+from curation.models.versions import (
+    DatasetVersion,
+    Part,
+    VersionImage,
+    VersionRow,
+    VersionState,
+)
+
+__all__ = [
+    "AnalysisKind",
+    "Audit",
+    "AuditItem",
+    "AuditReading",
+    "AuditState",
+    "ComparisonRound",
+    "ComparisonSet",
+    "DatasetVersion",
+    "FeatureSet",
+    "ImageProposals",
+    "LeakReading",
+    "LeakVerdict",
+    "LeakageRun",
+    "LeakedPair",
+    "PairText",
+    "Part",
+    "ProposalOverlap",
+    "ProposalRun",
+    "Source",
+    "SourceRecord",
+    "Subject",
+    "TextAnalysis",
+    "TextReading",
+    "TextScore",
+    "VersionImage",
+    "VersionRow",
+    "VersionState",
+]

@@ -1,0 +1,83 @@
+"""Close readings: a sample of pairs, a codebook, several readers."""
+
+from enum import StrEnum
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+
+from hits.models import Observation, Project
+from hits.models.base import AppendOnly
+
+
+class AuditState(StrEnum):
+    """Life of an audit: a closed one takes no more readings."""
+
+    OPEN = "open"
+    CLOSED = "closed"
+
+
+class Audit(models.Model):
+    """A close reading of some pairs with a codebook, by a number of readers who do not see one another's words.
+
+    ``codebook`` is kept as it was when the audit began; ``sample`` says how the pairs were chosen (at random with
+    a seed, or the top ones of an analysis per split).
+    """
+
+    project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="audits")
+    name = models.CharField(max_length=120)
+    codebook = models.JSONField()
+    sample = models.JSONField()
+    readers = models.PositiveSmallIntegerField(default=2)
+    state = models.CharField(max_length=8, default=AuditState.OPEN)
+    created_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+"
+    )
+    created_at = models.DateTimeField(auto_now_add=True)
+    closed_at = models.DateTimeField(null=True)
+
+    class Meta:
+        ordering = ["-id"]
+        constraints = [
+            models.UniqueConstraint(fields=["project", "name"], name="audit_name_once_per_project"),
+            models.CheckConstraint(
+                condition=Q(state__in=[s.value for s in AuditState]), name="audit_state_known"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class AuditItem(models.Model):
+    """One pair to be read. ``score`` is what chose it, where something did."""
+
+    audit = models.ForeignKey(Audit, on_delete=models.CASCADE, related_name="items")
+    observation = models.ForeignKey(Observation, on_delete=models.PROTECT, related_name="audit_items")
+    place = models.PositiveIntegerField()
+    split = models.CharField(max_length=12, blank=True)
+    score = models.FloatField(null=True)
+
+    class Meta:
+        ordering = ["place"]
+        constraints = [
+            models.UniqueConstraint(fields=["audit", "observation"], name="audit_item_once"),
+            models.UniqueConstraint(fields=["audit", "place"], name="audit_place_once"),
+        ]
+
+
+class AuditReading(AppendOnly):
+    """One reader's codes for one pair; of a reader's readings the newest stands.
+
+    ``answers`` maps each code's id to the chosen value, or to a list of them.
+    """
+
+    item = models.ForeignKey(AuditItem, on_delete=models.PROTECT, related_name="readings")
+    reader = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
+    answers = models.JSONField()
+    note = models.CharField(max_length=1000, blank=True)
+    at = models.DateTimeField(auto_now_add=True)
+
+    class Meta(AppendOnly.Meta):
+        ordering = ["id"]
+        indexes = [models.Index(fields=["item", "reader"], name="audit_reading_pair")]

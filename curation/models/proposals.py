@@ -1,0 +1,58 @@
+"""Boxes that a detector proposes, and how well they cover what people drew."""
+
+from django.conf import settings
+from django.db import models
+
+from hits.models import Image, Observation, Project
+
+
+class ProposalRun(models.Model):
+    """One run of a detector over a project's images, or one imported file of proposals."""
+
+    project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="proposal_runs")
+    detector = models.CharField(max_length=120)
+    revision = models.CharField(max_length=120, blank=True)
+    options = models.JSONField(default=dict)
+    images = models.PositiveIntegerField(default=0)
+    boxes = models.PositiveIntegerField(default=0)
+    is_complete = models.BooleanField(default=False)
+    created_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+"
+    )
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["-id"]
+
+    def __str__(self) -> str:
+        return f"{self.detector} ({self.pk})"
+
+
+class ImageProposals(models.Model):
+    """A detector's boxes in one image: ``[[left, top, width, height, score], …]``, best first, in pixels."""
+
+    run = models.ForeignKey(ProposalRun, on_delete=models.CASCADE, related_name="found")
+    image = models.ForeignKey(Image, on_delete=models.CASCADE, related_name="proposals")
+    boxes = models.JSONField(default=list)
+
+    class Meta:
+        ordering = ["id"]
+        constraints = [models.UniqueConstraint(fields=["run", "image"], name="proposals_once_per_image")]
+
+
+class ProposalOverlap(models.Model):
+    """How well an image's proposals cover one pair's boxes.
+
+    ``ious`` has one number per proposal: its greatest IoU with any of the pair's boxes; ``best`` is their maximum.
+    """
+
+    proposals = models.ForeignKey(ImageProposals, on_delete=models.CASCADE, related_name="overlaps")
+    observation = models.ForeignKey(Observation, on_delete=models.CASCADE, related_name="proposal_overlaps")
+    ious = models.JSONField(default=list)
+    best = models.FloatField()
+
+    class Meta:
+        ordering = ["id"]
+        constraints = [
+            models.UniqueConstraint(fields=["proposals", "observation"], name="overlap_once_per_pair"),
+        ]

@@ -1,0 +1,65 @@
+"""Comparison rounds: hard candidates chosen for people to rate."""
+
+from django.conf import settings
+from django.db import models
+
+from hits.models import Batch, Observation, Project
+
+
+class ComparisonRound(models.Model):
+    """One run of the comparison-set builder: its options, where everything came from, what was skipped.
+
+    ``skipped`` maps a reason to ``[{"instance": id, "available": n}, …]``, and ``skip_totals`` to their number,
+    so that a list of rounds need not read them. ``batch`` is set once the round's best sets are launched.
+    """
+
+    project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="comparison_rounds")
+    options = models.JSONField()
+    encoder = models.CharField(max_length=80)
+    provenance = models.JSONField()
+    instances = models.PositiveIntegerField()
+    inferences = models.PositiveIntegerField()
+    skipped = models.JSONField(default=dict)
+    skip_totals = models.JSONField(default=dict)
+    batch = models.OneToOneField(
+        Batch, on_delete=models.PROTECT, null=True, blank=True, related_name="comparison_round"
+    )
+    created_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+"
+    )
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["-id"]
+
+    def __str__(self) -> str:
+        return f"Comparison round {self.pk}"
+
+    @property
+    def skip_counts(self) -> dict[str, int]:
+        """How many instances got no set, by reason; rounds of an earlier release have no totals."""
+        return self.skip_totals or {reason: len(rows) for reason, rows in self.skipped.items()}
+
+
+class ComparisonSet(models.Model):
+    """Inferences to be rated for one pair's image and region.
+
+    ``chosen`` are instance ids in the order of picking; ``rank`` 1 is the most promising set; ``scores`` is
+    described at ``curation.services.comparison.BuiltSet``.
+    """
+
+    round = models.ForeignKey(ComparisonRound, on_delete=models.CASCADE, related_name="sets")
+    observation = models.ForeignKey(Observation, on_delete=models.PROTECT, related_name="comparison_sets")
+    chosen = models.JSONField()
+    rank = models.PositiveIntegerField()
+    scores = models.JSONField(default=dict)
+
+    class Meta:
+        ordering = ["rank"]
+        constraints = [
+            models.UniqueConstraint(fields=["round", "observation"], name="one_set_per_instance_and_round"),
+            models.UniqueConstraint(fields=["round", "rank"], name="set_rank_once_per_round"),
+        ]
+
+    def __str__(self) -> str:
+        return f"set {self.rank} of round {self.round_id}"

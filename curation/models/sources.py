@@ -1,0 +1,105 @@
+"""Where images came from, and whether the splits share some."""
+
+from enum import StrEnum
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+
+from hits.models import Image, Project
+from hits.models.base import AppendOnly
+
+
+class Source(StrEnum):
+    """A published collection that images are taken from."""
+
+    VISUAL_GENOME = "visual_genome"
+    VCR = "vcr"
+
+
+class LeakVerdict(StrEnum):
+    """What a person says of two images of different splits that look alike."""
+
+    SAME = "same"
+    DIFFERENT = "different"
+
+
+class SourceRecord(models.Model):
+    """What the collection that an image came from says about it.
+
+    ``source_id`` is the collection's own name of the image. ``regions`` are ``{"id", "box": [left, top, width,
+    height], "text"}`` in pixels of the stored image: region descriptions (Visual Genome) or detected objects
+    (VCR). ``facts`` keeps the rest, such as ``coco_id``.
+    """
+
+    image = models.OneToOneField(Image, on_delete=models.CASCADE, related_name="source_record")
+    source = models.CharField(max_length=20)
+    source_id = models.CharField(max_length=200)
+    regions = models.JSONField(default=list)
+    facts = models.JSONField(default=dict)
+
+    class Meta:
+        ordering = ["id"]
+        constraints = [
+            models.CheckConstraint(condition=Q(source__in=[s.value for s in Source]), name="source_known"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.source} {self.source_id}"
+
+
+class LeakageRun(models.Model):
+    """One look for images of different splits that show nearly the same. ``checked`` counts images."""
+
+    project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="leakage_runs")
+    encoder = models.CharField(max_length=80)
+    revision = models.CharField(max_length=120, blank=True)
+    threshold = models.FloatField()
+    checked = models.PositiveIntegerField()
+    found = models.PositiveIntegerField()
+    provenance = models.JSONField(default=dict)
+    created_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+"
+    )
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["-id"]
+
+    def __str__(self) -> str:
+        return f"Leakage check {self.pk}"
+
+
+class LeakedPair(models.Model):
+    """Two images of different splits with the cosine of their vectors."""
+
+    run = models.ForeignKey(LeakageRun, on_delete=models.CASCADE, related_name="pairs")
+    first = models.ForeignKey(Image, on_delete=models.CASCADE, related_name="+")
+    second = models.ForeignKey(Image, on_delete=models.CASCADE, related_name="+")
+    cosine = models.FloatField()
+
+    class Meta:
+        ordering = ["-cosine", "id"]
+        constraints = [models.UniqueConstraint(fields=["run", "first", "second"], name="leak_once_per_run")]
+
+
+class LeakReading(AppendOnly):
+    """What a person said about two images, whichever run found them; the newest one stands.
+
+    ``first`` has the lower key of the two.
+    """
+
+    first = models.ForeignKey(Image, on_delete=models.PROTECT, related_name="+")
+    second = models.ForeignKey(Image, on_delete=models.PROTECT, related_name="+")
+    verdict = models.CharField(max_length=10)
+    by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
+    at = models.DateTimeField(auto_now_add=True)
+
+    class Meta(AppendOnly.Meta):
+        ordering = ["id"]
+        indexes = [models.Index(fields=["first", "second"], name="leak_reading_pair")]
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(verdict__in=[v.value for v in LeakVerdict]), name="leak_verdict_known"
+            ),
+        ]

@@ -1,0 +1,88 @@
+"""Analyses of what people wrote, and what a person said of single texts."""
+
+from enum import StrEnum
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+
+from hits.models import Observation, Project
+from hits.models.base import AppendOnly
+
+
+class AnalysisKind(StrEnum):
+    """What was asked of a project's texts."""
+
+    DUPLICATES = "duplicates"
+    TOPICS = "topics"
+    TOXICITY = "toxicity"
+    CAPTIONS = "captions"
+
+
+class PairText(StrEnum):
+    """Which text of a pair."""
+
+    CLUE = "clue"
+    INFERENCE = "inference"
+
+
+class TextAnalysis(models.Model):
+    """One analysis of a project's texts: its options, what it found, and from what."""
+
+    project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="text_analyses")
+    kind = models.CharField(max_length=12)
+    options = models.JSONField(default=dict)
+    result = models.JSONField(default=dict)
+    provenance = models.JSONField(default=dict)
+    pairs = models.PositiveIntegerField(default=0)
+    created_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+"
+    )
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["-id"]
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(kind__in=[k.value for k in AnalysisKind]), name="analysis_kind_known"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} ({self.pk})"
+
+
+class TextScore(models.Model):
+    """One text's score in an analysis, such as its toxicity. ``detail`` says what it rests on."""
+
+    analysis = models.ForeignKey(TextAnalysis, on_delete=models.CASCADE, related_name="scores")
+    observation = models.ForeignKey(Observation, on_delete=models.CASCADE, related_name="text_scores")
+    field = models.CharField(max_length=10)
+    score = models.FloatField()
+    detail = models.JSONField(default=dict)
+
+    class Meta:
+        ordering = ["-score", "id"]
+        indexes = [models.Index(fields=["analysis", "-score"], name="text_score_queue")]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["analysis", "observation", "field"], name="text_scored_once_per_analysis"
+            ),
+            models.CheckConstraint(
+                condition=Q(field__in=[f.value for f in PairText]), name="text_field_known"
+            ),
+        ]
+
+
+class TextReading(AppendOnly):
+    """What a person said after reading a text of the queue; the newest one stands. It removes nothing."""
+
+    observation = models.ForeignKey(Observation, on_delete=models.PROTECT, related_name="text_readings")
+    field = models.CharField(max_length=10)
+    is_concern = models.BooleanField()
+    note = models.CharField(max_length=400, blank=True)
+    by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
+    at = models.DateTimeField(auto_now_add=True)
+
+    class Meta(AppendOnly.Meta):
+        ordering = ["id"]

@@ -1,0 +1,66 @@
+"""Read feature sets and what they take on the disk."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from django.conf import settings
+
+from curation.models import FeatureSet
+from curation.selectors.jobs import FEATURES
+from hits.domain.states import OPEN_JOB_STATES, JobState
+from hits.models import Job, Project
+
+
+@dataclass(frozen=True, slots=True)
+class StoredSet:
+    """A feature set, its bytes on the disk, and the job that makes it or can go on with it, if any."""
+
+    row: FeatureSet
+    bytes: int
+    making: Job | None
+    resumable: Job | None
+
+    @property
+    def state(self) -> str:
+        """complete, being made, stopped, or lost when its files are gone."""
+        if self.making is not None:
+            return "making"
+        if not self.row.is_complete:
+            return "stopped"
+        return "complete" if self.bytes else "lost"
+
+
+def feature_sets(project: Project) -> list[StoredSet]:
+    """Return the project's feature sets, newest first."""
+    newest: dict[int, Job] = {}
+    for job in Job.objects.filter(project=project, task=FEATURES).order_by("pk"):
+        if "feature_set" in job.result:
+            newest[job.result["feature_set"]] = job
+    return [_stored(row, newest.get(row.pk)) for row in FeatureSet.objects.filter(project=project)]
+
+
+def used_encoders(project: Project) -> list[str]:
+    """Return the names of encoders that this project's jobs were asked to use, in alphabetical order."""
+    asked = Job.objects.filter(project=project, task=FEATURES).values_list(
+        "args__options__encoder", flat=True
+    )
+    return sorted({name for name in asked if name})
+
+
+def _stored(row: FeatureSet, job: Job | None) -> StoredSet:
+    return StoredSet(
+        row=row,
+        bytes=_size(Path(settings.MEDIA_ROOT) / row.path),
+        making=job if job is not None and job.state in OPEN_JOB_STATES else None,
+        resumable=job if job is not None and _may_go_on(job) else None,
+    )
+
+
+def _may_go_on(job: Job) -> bool:
+    return job.resumable and job.state in {JobState.FAILED, JobState.CANCELLED}
+
+
+def _size(folder: Path) -> int:
+    if not folder.is_dir():
+        return 0
+    return sum(path.stat().st_size for path in folder.iterdir() if path.is_file())

@@ -1,0 +1,22 @@
+"""Read a project's images as curation sees them."""
+
+from hits.models import Image, Project
+
+
+def standing_images(project: Project) -> list[Image]:
+    """Return all images that were not taken down, duplicates included, oldest first."""
+    return list(Image.objects.filter(project=project, withdrawn_at__isnull=True).order_by("pk"))
+
+
+def duplicate_groups(project: Project) -> list[tuple[Image, list[Image]]]:
+    """Return each kept image with the images that are marked as its duplicates."""
+    groups: dict[int, list[Image]] = {}
+    marked = Image.objects.filter(
+        project=project, withdrawn_at__isnull=True, duplicate_of__isnull=False
+    ).select_related("duplicate_of")
+    kept: dict[int, Image] = {}
+    for image in marked.order_by("duplicate_of", "pk"):
+        assert image.duplicate_of is not None
+        kept[image.duplicate_of.pk] = image.duplicate_of
+        groups.setdefault(image.duplicate_of.pk, []).append(image)
+    return [(kept[pk], members) for pk, members in groups.items()]

@@ -1,0 +1,28 @@
+"""Read lists of a project's curation jobs. The parts of a split job are on its own page."""
+
+from django.db.models import QuerySet
+
+from hits.domain.states import OPEN_JOB_STATES, JobState
+from hits.models import Job, Project
+
+PREFIX = "curation."
+
+
+def open_jobs(project: Project) -> list[Job]:
+    """Return the project's curation jobs that wait or run, newest first."""
+    return list(_whole(project).filter(state__in=OPEN_JOB_STATES))
+
+
+def ended_jobs(project: Project) -> "QuerySet[Job]":
+    """Return the project's curation jobs that are over, newest first."""
+    return _whole(project).exclude(state__in=OPEN_JOB_STATES)
+
+
+def last_done(project: Project, task: str) -> Job | None:
+    """Return the newest job of that task that came to its end."""
+    return Job.objects.filter(project=project, task=task, state=JobState.DONE).order_by("-pk").first()
+
+
+def _whole(project: Project) -> "QuerySet[Job]":
+    rows = Job.objects.filter(project=project, task__startswith=PREFIX, parent=None)
+    return rows.select_related("created_by").order_by("-pk")

@@ -1,0 +1,25 @@
+"""Read curation's jobs. Each is known by its Celery task's name."""
+
+from hits.domain.states import OPEN_JOB_STATES
+from hits.models import Job, Project
+
+DEDUPLICATE = "curation.deduplicate_images"
+COMPARISON_ROUND = "curation.build_comparison_round"
+SEAL = "curation.seal_version"
+FEATURES = "curation.make_features"
+FEATURE_SHARD = "curation.make_feature_shard"
+IMPORT_SOURCE = "curation.import_source"
+LEAKAGE = "curation.check_leakage"
+PROPOSALS = "curation.propose_boxes"
+OVERLAPS = "curation.measure_proposals"
+ANALYSE_TEXTS = "curation.analyse_texts"
+
+
+def latest_job(project: Project, task: str) -> Job | None:
+    """Return the project's newest job of that task."""
+    return Job.objects.filter(project=project, task=task).order_by("-pk").first()
+
+
+def open_job(project: Project, task: str) -> Job | None:
+    """Return the project's job of that task that is queued or running, if any."""
+    return Job.objects.filter(project=project, task=task, state__in=OPEN_JOB_STATES).order_by("-pk").first()

@@ -1,0 +1,132 @@
+"""Read runs of box proposals: their figures, and images with their boxes beside what people drew."""
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import asdict
+from typing import Any
+
+from django.db.models import Count, F, Min, Prefetch, Q, QuerySet
+
+from curation.models import ImageProposals, ProposalOverlap, ProposalRun
+from curation.proposals.overlap import Recall
+from hits.models import Image, Observation, Project
+from hits.selectors import observations as collected
+
+RECALL = "recall"  # where a run's options keep its figures
+WORST, BEST = "worst", "best"
+_CHUNK = 200
+_BOX_KEYS = ("left", "top", "width", "height", "score")
+
+
+def runs(project: Project) -> "QuerySet[ProposalRun]":
+    """Return the project's runs, newest first."""
+    return ProposalRun.objects.filter(project=project).select_related("created_by")
+
+
+def recall_of(run: ProposalRun) -> Recall | None:
+    """Return a run's figures as last measured, if it was."""
+    kept = run.options.get(RECALL)
+    if kept is None:
+        return None
+    return Recall(**kept | {"curves": {float(over): shares for over, shares in kept["curves"].items()}})
+
+
+def as_kept(recall: Recall) -> dict[str, Any]:
+    """Return figures as ``recall_of`` reads them back."""
+    plain = asdict(recall)
+    return plain | {"curves": {str(over): shares for over, shares in recall.curves.items()}}
+
+
+def unmeasured(run: ProposalRun) -> int:
+    """Return how many accepted pairs on the run's images were not measured yet."""
+    pairs = collected.accepted(run.project).filter(image__proposals__run=run)
+    return pairs.exclude(proposal_overlaps__proposals__run=run).count()
+
+
+def images_left(run: ProposalRun, *, after: int, last: int) -> "QuerySet[Image]":
+    """Return the standing images between two row keys (the first exclusive) in the order of their keys."""
+    images = Image.objects.filter(project=run.project, withdrawn_at__isnull=True, pk__gt=after, pk__lte=last)
+    return images.order_by("pk")
+
+
+def by_address(project: Project, address: Callable[[Image], str]) -> dict[str, tuple[int, int, int]]:
+    """Return key, width and height of each standing image by the address that exports give it (``address``)."""
+    images = Image.objects.filter(project=project, withdrawn_at__isnull=True)
+    rows = images.iterator(chunk_size=2000)
+    return {address(image): (image.pk, image.width, image.height) for image in rows}
+
+
+def found_after(run: ProposalRun, key: int) -> list[ImageProposals]:
+    """Return the next few images of a run after the given row key, those taken down left out."""
+    found = ImageProposals.objects.filter(run=run, pk__gt=key, image__withdrawn_at__isnull=True)
+    return list(found.order_by("pk")[:_CHUNK])
+
+
+def accepted_pairs(run: ProposalRun, found: list[ImageProposals]) -> dict[int, list[Observation]]:
+    """Return the accepted pairs of some of a run's images, by image."""
+    pairs: dict[int, list[Observation]] = {}
+    for pair in collected.accepted(run.project).filter(image__in=[row.image_id for row in found]):
+        pairs.setdefault(pair.image_id, []).append(pair)
+    return pairs
+
+
+def measured_in(found: list[ImageProposals]) -> set[tuple[int, int]]:
+    """Return which pairs were measured with these images' proposals: (proposals, pair)."""
+    rows = ProposalOverlap.objects.filter(proposals__in=[row.pk for row in found])
+    return set(rows.values_list("proposals_id", "observation_id"))
+
+
+def ious_by_image(run: ProposalRun) -> Iterator[list[list[float]]]:
+    """Yield, image by image, the IoUs of each pair that still stands; nothing is held in memory but one image's."""
+    rows = ProposalOverlap.objects.filter(
+        proposals__run=run, proposals__image__withdrawn_at__isnull=True
+    ).order_by("proposals_id", "pk")
+    present: int | None = None
+    pairs: list[list[float]] = []
+    for image, ious in rows.values_list("proposals_id", "ious").iterator(chunk_size=_CHUNK):
+        if image != present and pairs:
+            yield pairs
+            pairs = []
+        present = image
+        pairs.append(ious)
+    if pairs:
+        yield pairs
+
+
+def images_of(run: ProposalRun, order: str) -> "QuerySet[ImageProposals]":
+    """Return a run's images with their pairs, ordered by each image's least covered pair; those without go last."""
+    overlaps = ProposalOverlap.objects.select_related("observation").order_by("observation__index", "pk")
+    least = F("least").asc(nulls_last=True) if order == WORST else F("least").desc(nulls_last=True)
+    return (
+        ImageProposals.objects.filter(run=run, image__withdrawn_at__isnull=True)
+        .select_related("image")
+        .prefetch_related(Prefetch("overlaps", queryset=overlaps))
+        .annotate(least=Min("overlaps__best"))
+        .order_by(least, "pk")
+    )
+
+
+def measured_images(run: ProposalRun) -> int:
+    """Return how many of the run's images have a measured pair."""
+    counted = ImageProposals.objects.filter(run=run).aggregate(
+        images=Count("pk", filter=Q(overlaps__isnull=False), distinct=True)
+    )
+    return int(counted["images"])
+
+
+def download_lines(run: ProposalRun, address: Callable[[Image], str]) -> Iterator[str]:
+    """Yield a run as ``{"image address": [{"left", "top", "width", "height", "score"}, …], …}``, an image a line.
+
+    ``address`` names images as exports do.
+    """
+    opening = "{\n"
+    rows = ImageProposals.objects.filter(run=run, image__withdrawn_at__isnull=True).select_related("image")
+    for found in rows.order_by("pk").iterator(chunk_size=_CHUNK):
+        boxes = [_box(row) for row in found.boxes]
+        yield f"{opening}{json.dumps(address(found.image))}: {json.dumps(boxes, separators=(',', ':'))}"
+        opening = ",\n"
+    yield "{}\n" if opening == "{\n" else "\n}\n"
+
+
+def _box(row: list[Any]) -> dict[str, Any]:
+    return {key: value for key, value in zip(_BOX_KEYS, row, strict=True) if value is not None}

@@ -1,0 +1,83 @@
+"""Read one comparison round's sets and what it skipped, a page at a time."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from django.db.models import Q, QuerySet
+
+from curation.models import ComparisonRound, ComparisonSet
+from hits.models import Observation
+
+
+class SetOrder(StrEnum):
+    """In which order sets are looked through."""
+
+    PROMISING = "promising"
+    LEAST_PROMISING = "least-promising"
+    FEWEST = "fewest"
+
+
+_ORDERS = {
+    SetOrder.PROMISING: ("rank",),
+    SetOrder.LEAST_PROMISING: ("-rank",),
+    SetOrder.FEWEST: ("scores__available", "rank"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """A pair without a set: its published id, why, and its candidates at its turn (``None``: not counted)."""
+
+    instance: str
+    reason: str
+    available: int | None
+
+
+def sets_of(
+    found: ComparisonRound, *, text: str = "", split: str = "", order: SetOrder = SetOrder.PROMISING
+) -> "QuerySet[ComparisonSet]":
+    """Return a round's sets: those with ``text`` in the pair, a candidate or the photo's name, and of that split."""
+    rows = found.sets.select_related("observation__image").order_by(*_ORDERS[order])
+    if split:
+        rows = rows.filter(observation__image__split=split)
+    return rows.filter(_saying(found, text)) if text else rows
+
+
+def _saying(found: ComparisonRound, text: str) -> Q:
+    mine = Observation.objects.filter(image__project=found.project_id, inference__icontains=text)
+    ids = set(mine.values_list("instance_id", flat=True))
+    rows = found.sets.values_list("pk", "chosen")
+    holding = [pk for pk, chosen in rows if not ids.isdisjoint(chosen)]
+    return (
+        Q(observation__inference__icontains=text)
+        | Q(observation__clue__icontains=text)
+        | Q(observation__image__name__icontains=text)
+        | Q(pk__in=holding)
+    )
+
+
+def splits_of(found: ComparisonRound) -> list[str]:
+    """Return the splits of the photos that a round's sets are about, without the empty one."""
+    named = found.sets.exclude(observation__image__split="").order_by()
+    return sorted(set(named.values_list("observation__image__split", flat=True)))
+
+
+def skipped_of(found: ComparisonRound, reason: str = "") -> list[Skipped]:
+    """Return the pairs without a set, of one reason or of all; those with most candidates first."""
+    skipped: Mapping[str, list[dict[str, Any]]] = found.skipped
+    rows = [
+        Skipped(str(row["instance"]), name, row.get("available"))
+        for name, listed in skipped.items()
+        if reason in {"", name}
+        for row in listed
+    ]
+    return sorted(rows, key=lambda row: -1 if row.available is None else row.available, reverse=True)
+
+
+def candidates_at_turn(found: ComparisonRound) -> list[int]:
+    """Return how many candidates each pair had at its turn, with a set or without, in ascending order."""
+    with_set = [row.get("available") for row in found.sets.values_list("scores", flat=True)]
+    without = [row.available for row in skipped_of(found)]
+    return sorted(count for count in [*with_set, *without] if isinstance(count, int))

@@ -1,0 +1,79 @@
+"""Read where images came from."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from django.db.models import Count
+
+from curation.models import Source, SourceRecord
+from curation.selectors.jobs import IMPORT_SOURCE
+from hits.models import Image, Job, Project
+
+SPLITS = ("train", "val", "test", "")
+MOST_ENTITIES = 19  # the last bar holds this many and more
+
+
+@dataclass(frozen=True, slots=True)
+class SourceRow:
+    """One collection's images of a project by split, in the order of ``SPLITS``."""
+
+    source: str
+    counts: tuple[int, ...]
+
+    @property
+    def total(self) -> int:
+        """All of its images."""
+        return sum(self.counts)
+
+
+def known_sources(project: Project, source: Source) -> dict[str, str]:
+    """Return the split of each of the collection's images that the project has, by the collection's own id."""
+    rows = SourceRecord.objects.filter(image__project=project, source=source.value)
+    return dict(rows.values_list("source_id", "image__split"))
+
+
+def records_of(images: Iterable[int]) -> dict[int, str]:
+    """Return the source ids of those images that have a record, by the image's key."""
+    rows = SourceRecord.objects.filter(image__in=list(images))
+    return {
+        image: f"{source} {source_id}"
+        for image, source, source_id in rows.values_list("image", "source", "source_id")
+    }
+
+
+def images_by_source(project: Project) -> list[SourceRow]:
+    """Return how many images came from where, by split; images of no collection last."""
+    rows = (
+        Image.objects.filter(project=project, withdrawn_at__isnull=True)
+        .values_list("source_record__source", "split")
+        .annotate(count=Count("pk"))
+        .order_by()
+    )
+    counts: dict[str, Counter[str]] = {}
+    for source, split, count in rows:
+        counts.setdefault(source or "", Counter())[split if split in SPLITS else ""] += count
+    ordered = [source for source in (*Source, "") if source in counts]
+    return [SourceRow(source, tuple(counts[source][split] for split in SPLITS)) for source in ordered]
+
+
+def entity_counts(project: Project) -> tuple[list[int], int]:
+    """Return how many images have 0, 1, … entities (the last place: 19 or more), and how many tell none."""
+    rows = (
+        Image.objects.filter(project=project, withdrawn_at__isnull=True)
+        .values_list("entity_count")
+        .annotate(count=Count("pk"))
+        .order_by()
+    )
+    bins, without = [0] * (MOST_ENTITIES + 1), 0
+    for entities, count in rows:
+        if entities is None:
+            without += count
+        else:
+            bins[min(entities, MOST_ENTITIES)] += count
+    return bins, without
+
+
+def import_jobs(project: Project, count: int) -> Sequence[Job]:
+    """Return the newest imports."""
+    return list(Job.objects.filter(project=project, task=IMPORT_SOURCE).order_by("-pk")[:count])

@@ -1,0 +1,234 @@
+"""Read texts, their analyses, and what people said of single texts."""
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import QuerySet
+
+from curation.audits.readings import letters
+from curation.models import AnalysisKind, Source, SourceRecord, TextAnalysis, TextReading, TextScore
+from curation.selectors.jobs import ANALYSE_TEXTS
+from hits.domain.states import OPEN_JOB_STATES
+from hits.models import Image, Job, Observation, Project
+from hits.selectors import observations as collected
+from validation.domain.planner import Interval, score_interval
+
+CHUNK = 5_000
+
+
+@dataclass(frozen=True, slots=True)
+class TextPair:
+    """A pair as analyses see it. ``split`` is its image's, empty for none."""
+
+    pk: int
+    instance_id: str
+    clue: str
+    inference: str
+    image_id: int
+    split: str
+
+
+def text_pairs(project: Project, split: str = "") -> list[TextPair]:
+    """Return the approved pairs, oldest first; of one split, or of all."""
+    rows = collected.accepted(project)
+    if split:
+        rows = rows.filter(image__split=split)
+    values = rows.values_list("pk", "instance_id", "clue", "inference", "image_id", "image__split")
+    return [TextPair(*row) for row in values.iterator(chunk_size=CHUNK)]
+
+
+def boxes_of(pks: Collection[int]) -> dict[int, list[dict[str, int]]]:
+    """Return the boxes of some pairs."""
+    boxes: dict[int, list[dict[str, int]]] = {}
+    for some in _few(sorted(pks)):
+        boxes |= dict(Observation.objects.filter(pk__in=some).values_list("pk", "boxes"))
+    return boxes
+
+
+def alt_texts(image_ids: Collection[int]) -> dict[int, str]:
+    """Return the alternative text of those images that have one."""
+    found: dict[int, str] = {}
+    for some in _few(sorted(image_ids)):
+        found |= dict(Image.objects.filter(pk__in=some).exclude(alt="").values_list("pk", "alt"))
+    return found
+
+
+def described_regions(image_ids: Collection[int]) -> dict[int, list[dict[str, Any]]]:
+    """Return the region descriptions of those images that came with some; detected objects are no captions."""
+    found: dict[int, list[dict[str, Any]]] = {}
+    for some in _few(sorted(image_ids)):
+        rows = SourceRecord.objects.filter(image__in=some, source=Source.VISUAL_GENOME.value)
+        for image, regions in rows.values_list("image_id", "regions"):
+            if told := [region for region in regions if region.get("text", "").strip()]:
+                found[image] = told
+    return found
+
+
+def image_names(project: Project) -> dict[str, int]:
+    """Return the standing images by the names that a file of captions may call them: file name, or the source's."""
+    named = Image.objects.filter(project=project, withdrawn_at__isnull=True)
+    by_name = {name: pk for pk, name in named.values_list("pk", "name")}
+    by_source = SourceRecord.objects.filter(image__in=named).values_list("source_id", "image_id")
+    return dict(by_source) | {name.rsplit(".", 1)[0]: pk for name, pk in by_name.items()} | by_name
+
+
+def _few(pks: list[int]) -> Iterator[list[int]]:
+    for start in range(0, len(pks), CHUNK):
+        yield pks[start : start + CHUNK]
+
+
+def finished(project: Project) -> "QuerySet[TextAnalysis]":
+    """Return the project's analyses that are done, newest first."""
+    return TextAnalysis.objects.filter(project=project, pairs__gt=0).select_related("created_by")
+
+
+def latest_by_kind(project: Project) -> dict[AnalysisKind, TextAnalysis]:
+    """Return the newest finished analysis of each kind."""
+    newest: dict[str, int] = {}
+    for kind, pk in finished(project).order_by("pk").values_list("kind", "pk"):
+        newest[kind] = pk
+    rows = finished(project).filter(pk__in=newest.values())
+    return {AnalysisKind(row.kind): row for row in rows}
+
+
+def text_jobs(project: Project) -> dict[AnalysisKind, Job]:
+    """Return the newest job of each kind of analysis, open or over."""
+    rows = Job.objects.filter(project=project, task=ANALYSE_TEXTS).order_by("-pk")[:40]
+    newest: dict[AnalysisKind, Job] = {}
+    for job in rows:
+        newest.setdefault(AnalysisKind(job.args["kind"]), job)
+    return newest
+
+
+def is_open(job: Job | None) -> bool:
+    """Whether a job waits or runs."""
+    return job is not None and job.state in OPEN_JOB_STATES
+
+
+def pairs_by_pk(project: Project, pks: Iterable[int]) -> dict[int, Observation]:
+    """Return pairs with their images by key; those on images that were taken down are left out."""
+    rows = Observation.objects.filter(
+        pk__in=list(pks), image__project=project, image__withdrawn_at__isnull=True
+    )
+    return {row.pk: row for row in rows.select_related("image")}
+
+
+def published_result(analysis: TextAnalysis) -> dict[str, Any]:
+    """Return a result as files have it: pairs by their published ids, ``None`` where the photo was taken down.
+
+    Toxicity names scores and no pairs; its file is the queue.
+    """
+    result = dict(analysis.result)
+    if analysis.kind == AnalysisKind.DUPLICATES:
+        groups = result["groups"]
+        members = {pk for group in groups for pk in (group["kept"], *group["members"])}
+        ids = _instance_ids(members | {pk for pk, _ in result["copies"]})
+        result["copies"] = [[ids.get(pk), count] for pk, count in result["copies"]]
+        result["groups"] = [
+            group | {"kept": ids.get(group["kept"]), "members": [ids.get(pk) for pk in group["members"]]}
+            for group in groups
+        ]
+    elif analysis.kind == AnalysisKind.TOPICS:
+        ids = _instance_ids({pk for cell in result["examples"] for pk in cell["pairs"]})
+        result["examples"] = [
+            cell | {"pairs": [ids.get(pk) for pk in cell["pairs"]]} for cell in result["examples"]
+        ]
+    elif analysis.kind == AnalysisKind.CAPTIONS:
+        ids = _instance_ids({item["pair"] for item in result["nearest"]})
+        result["nearest"] = [item | {"pair": ids.get(item["pair"])} for item in result["nearest"]]
+    return result
+
+
+def _instance_ids(pks: Collection[int]) -> dict[int, str]:
+    found: dict[int, str] = {}
+    for some in _few(sorted(pks)):
+        rows = Observation.objects.filter(pk__in=some, image__withdrawn_at__isnull=True)
+        found |= dict(rows.values_list("pk", "instance_id"))
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class QueuedText:
+    """A text that waits for a person, or was read: its score, and the reading that stands."""
+
+    score: TextScore
+    reading: TextReading | None
+
+    @property
+    def split(self) -> str:
+        """The split of its image, empty for none."""
+        return str(self.score.observation.image.split)
+
+
+def toxicity_queue(analysis: TextAnalysis) -> list[QueuedText]:
+    """Return the texts that a finished analysis asks people to read: by split, highest score first.
+
+    Two queries, whatever the length. Texts on images that were taken down are left out.
+    """
+    order = [pk for split in analysis.result.get("splits", []) for pk in split["queue"]]
+    rows = TextScore.objects.filter(
+        analysis=analysis, pk__in=order, observation__image__withdrawn_at__isnull=True
+    ).select_related("observation__image", "observation__submission__assignment")
+    scores = {row.pk: row for row in rows}
+    readings = newest_readings(row.observation_id for row in scores.values())
+    return [
+        QueuedText(scores[pk], readings.get((scores[pk].observation_id, scores[pk].field)))
+        for pk in order
+        if pk in scores
+    ]
+
+
+def newest_readings(observations: Iterable[int]) -> dict[tuple[int, str], TextReading]:
+    """Return the reading that stands by (pair, field)."""
+    rows = TextReading.objects.filter(observation__in=set(observations)).select_related("by").order_by("pk")
+    return {(row.observation_id, row.field): row for row in rows}
+
+
+def reader_letters(queue: Sequence[QueuedText]) -> dict[int, str]:
+    """Return a letter for each reader of a queue, A for who read first, so that a file names nobody. One query."""
+    texts = {(item.score.observation_id, item.score.field) for item in queue}
+    rows = TextReading.objects.filter(observation__in={pair for pair, _ in texts}).order_by("pk")
+    readers = [
+        by
+        for pair, field, by in rows.values_list("observation_id", "field", "by_id")
+        if (pair, field) in texts
+    ]
+    return letters(readers)
+
+
+@dataclass(frozen=True, slots=True)
+class ReadingCounts:
+    """How far people are with a queue, and what they said so far."""
+
+    total: int
+    read: int
+    concerns: int
+
+    @property
+    def left(self) -> int:
+        """Texts that nobody has read."""
+        return self.total - self.read
+
+    @property
+    def harmless(self) -> float | None:
+        """Share of the read texts without a concern: the scorer's false positives."""
+        return 1 - self.concerns / self.read if self.read else None
+
+    @property
+    def interval(self) -> Interval | None:
+        """Wilson's 95 % interval of that share."""
+        return score_interval(self.read, 1 - self.concerns / self.read) if self.read else None
+
+
+def reading_counts(queue: Iterable[QueuedText]) -> ReadingCounts:
+    """Count a queue's readings."""
+    rows = list(queue)
+    read = [row.reading for row in rows if row.reading is not None]
+    return ReadingCounts(len(rows), len(read), sum(reading.is_concern for reading in read))
+
+
+def top_scores(analysis: TextAnalysis, split: str, count: int) -> list[int]:
+    """Return the keys of the highest scores in a split, equal ones in the order of their pairs."""
+    rows = TextScore.objects.filter(analysis=analysis, observation__image__split=split)
+    return list(rows.order_by("-score", "observation_id", "field").values_list("pk", flat=True)[:count])

@@ -1,0 +1,42 @@
+"""Read dataset versions and their rows."""
+
+from typing import Any
+
+from curation.models import DatasetVersion, Part, VersionImage, VersionRow, VersionState
+from hits.models import Project
+
+
+def versions(project: Project) -> list[DatasetVersion]:
+    """Return the project's versions, newest first."""
+    return list(DatasetVersion.objects.filter(project=project).select_related("sealed_by"))
+
+
+def versions_named(name: str, project: Project | None = None) -> list[DatasetVersion]:
+    """Return the versions of that name, of one project or of all."""
+    found = DatasetVersion.objects.filter(name=name).select_related("project")
+    return list(found.filter(project=project) if project else found)
+
+
+def sealed_before(version: DatasetVersion) -> DatasetVersion | None:
+    """Return the version that was sealed last before this one."""
+    earlier = DatasetVersion.objects.filter(project=version.project, state=VersionState.SEALED)
+    if version.sealed_at is not None:
+        earlier = earlier.filter(sealed_at__lt=version.sealed_at)
+    return earlier.exclude(pk=version.pk).order_by("-sealed_at").first()
+
+
+def row_hashes(version: DatasetVersion, part: Part = Part.OBSERVATION) -> dict[str, str]:
+    """Return the sha256 of each row of a sealed version by instance id."""
+    return dict(VersionRow.objects.filter(version=version, part=part).values_list("instance_id", "sha256"))
+
+
+def rows_of(version: DatasetVersion, ids: list[str], part: Part = Part.OBSERVATION) -> dict[str, Any]:
+    """Return some rows of a sealed version by instance id."""
+    found = VersionRow.objects.filter(version=version, part=part, instance_id__in=ids)
+    return dict(found.values_list("instance_id", "row"))
+
+
+def image_names(version: DatasetVersion, urls: list[str]) -> dict[str, str]:
+    """Return the file names of some images of a sealed version by what its rows call them."""
+    found = VersionImage.objects.filter(version=version, url__in=urls)
+    return {url: facts["name"] for url, facts in found.values_list("url", "facts")}

@@ -1,0 +1,210 @@
+"""Runs of box proposals: ask for one, keep what it found, keep how well it covers the accepted pairs."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from django.contrib.auth.models import AbstractBaseUser
+from django.db import transaction
+from django.db.models import F
+
+from curation.models import ImageProposals, ProposalOverlap, ProposalRun
+from curation.proposals.detector import CLASSICAL, LIMIT, DetectorUnavailable, Row, check_name
+from curation.selectors.jobs import OVERLAPS, PROPOSALS
+from curation.selectors.proposals import RECALL
+from hits.models import Image, Job, Project
+from hits.services import audit, jobs
+from hits.services.errors import Conflict, Refused
+
+FILE = "file:"
+LAYOUTS = ("auto", "corners", "sizes")
+MOST = 1000
+AT_ONCE = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class ProposalOptions:
+    """How boxes are proposed.
+
+    detector: a name that ``curation.proposals.choose`` knows. limit: boxes per image, the paper's 100. suppress_over:
+    drop a model's box that has a higher IoU with a better one; absent keeps all, which is the default since the
+    paper names no suppression of its own.
+    """
+
+    detector: str = CLASSICAL
+    limit: int = LIMIT
+    suppress_over: float | None = None
+
+    def __post_init__(self) -> None:
+        try:
+            check_name(self.detector)
+        except DetectorUnavailable as error:
+            raise Refused(str(error)) from error
+        if not 1 <= self.limit <= MOST:
+            raise Refused(f"limit: {self.limit} is not within 1 to {MOST}; the paper takes {LIMIT}")
+        if self.suppress_over is not None and not 0 < self.suppress_over <= 1:
+            raise Refused(f"suppress over: {self.suppress_over:g} is not within 0 to 1; use for instance 0.7")
+        if self.suppress_over is not None and self.detector == CLASSICAL:
+            raise Refused("suppress over: the classical detector spaces its boxes itself; leave it away")
+
+
+def request_proposals(
+    *,
+    project: Project,
+    by: AbstractBaseUser | None,
+    options: ProposalOptions | None = None,
+    queue: bool = True,
+) -> Job:
+    """Queue a detector's run over all standing photos; its row is made at once.
+
+    Raises:
+        Refused: the project has no photo.
+        Conflict: a run is under way.
+    """
+    chosen = options or ProposalOptions()
+    return _request(project, by, chosen.detector, asdict(chosen), queue=queue)
+
+
+def request_import(
+    *,
+    project: Project,
+    by: AbstractBaseUser | None,
+    path: Path,
+    layout: str = "auto",
+    limit: int = LIMIT,
+    queue: bool = True,
+) -> Job:
+    """Queue the import of a file of proposals, whose path the worker must be able to read.
+
+    Raises:
+        Refused: there is no such file, the layout is unknown, the limit is below 1, or the project has no photo.
+        Conflict: a run is under way.
+    """
+    if layout not in LAYOUTS:
+        raise Refused(f"layout: {layout!r}; use {', '.join(LAYOUTS)}")
+    if limit < 1:
+        raise Refused(f"limit: {limit} is too few; take at least 1 box of a photo")
+    if not path.is_file():
+        raise Refused(f"{path}: is no file; name the file of proposals")
+    facts = {"file": str(path.absolute()), "layout": layout, "limit": limit}
+    return _request(project, by, f"{FILE}{path.name}"[:120], facts, queue=queue)
+
+
+def _request(
+    project: Project, by: AbstractBaseUser | None, detector: str, options: dict[str, Any], *, queue: bool
+) -> Job:
+    standing = Image.objects.filter(project=project, withdrawn_at__isnull=True)
+    last = standing.order_by("-pk").values_list("pk", flat=True).first()
+    if last is None:
+        raise Refused("images: there is none; import some first")
+    with transaction.atomic():
+        run = ProposalRun.objects.create(
+            project=project, detector=detector[:120], options=options, created_by_id=by.pk if by else None
+        )
+        job = jobs.enqueue(
+            task=PROPOSALS,
+            title=f"Boxes of {detector}"[:160],
+            project=project,
+            by=by,
+            exclusive_key=f"proposals:{project.pk}",
+            resumable=True,
+            queue=queue,
+            run=run.pk,
+            last=last,  # photos that come later belong to another run, however often this one is resumed
+        )
+        audit.record(project=project, actor=by, action="proposals.request", subject=run.pk, detector=detector)
+    return job
+
+
+def request_overlaps(*, run: ProposalRun, by: AbstractBaseUser | None, queue: bool = True) -> Job:
+    """Queue the measuring of a run against the pairs that are accepted now.
+
+    Raises:
+        Conflict: the run has not found all of its boxes yet, or is being measured.
+    """
+    if not run.is_complete:
+        raise Conflict(f"run {run.pk}: is not complete; let it finish first")
+    return jobs.enqueue(
+        task=OVERLAPS,
+        title=f"Measure boxes of {run.detector}"[:160],
+        project=run.project,
+        by=by,
+        exclusive_key=f"overlaps:{run.pk}",
+        resumable=True,
+        queue=queue,
+        run=run.pk,
+    )
+
+
+@transaction.atomic
+def store_facts(*, run: ProposalRun, revision: str, **options: Any) -> None:
+    """Write down what exactly a run's boxes come from.
+
+    Raises:
+        Refused: the run has boxes of another revision already.
+    """
+    known = ProposalRun.objects.select_for_update().get(pk=run.pk)
+    if known.revision and known.revision != revision and known.images:
+        raise Refused(
+            f"run {run.pk}: its boxes are of {run.detector} {known.revision}, and this is {revision}; start a new run"
+        )
+    run.revision, run.options = revision[:120], known.options | options
+    ProposalRun.objects.filter(pk=run.pk).update(revision=run.revision, options=run.options)
+
+
+@transaction.atomic
+def store_found(*, run: ProposalRun, found: Mapping[int, Sequence[Row]]) -> int:
+    """Keep the boxes of some images (row keys), each once however often it is offered; return how many were new."""
+    ProposalRun.objects.select_for_update().get(pk=run.pk)
+    known = set(ImageProposals.objects.filter(run=run, image__in=found).values_list("image_id", flat=True))
+    rows = [
+        ImageProposals(run=run, image_id=image, boxes=list(boxes))
+        for image, boxes in found.items()
+        if image not in known
+    ]
+    ImageProposals.objects.bulk_create(rows, batch_size=AT_ONCE)
+    boxes = sum(len(row.boxes) for row in rows)
+    ProposalRun.objects.filter(pk=run.pk).update(images=F("images") + len(rows), boxes=F("boxes") + boxes)
+    return len(rows)
+
+
+def complete_run(*, run: ProposalRun) -> None:
+    """Say that a run has all of its boxes."""
+    ProposalRun.objects.filter(pk=run.pk).update(is_complete=True)
+    run.refresh_from_db()
+
+
+@transaction.atomic
+def store_overlaps(
+    *,
+    found: Iterable[ImageProposals],
+    measured: Mapping[tuple[int, int], Sequence[float]],
+    standing: Iterable[int],
+) -> None:
+    """Keep how well some images' proposals cover their pairs.
+
+    Args:
+        found: the images' proposals. measured: by proposals and pair (row keys), one IoU per proposal.
+        standing: pairs that count; overlaps with others of these images are forgotten.
+    """
+    images = [row.pk for row in found]
+    ProposalOverlap.objects.filter(proposals__in=images).exclude(observation__in=list(standing)).delete()
+    ProposalOverlap.objects.bulk_create(
+        [
+            ProposalOverlap(
+                proposals_id=proposals, observation_id=pair, ious=list(ious), best=max(ious, default=0.0)
+            )
+            for (proposals, pair), ious in measured.items()
+        ],
+        batch_size=AT_ONCE,
+        ignore_conflicts=True,  # measured a moment ago: the same figures
+    )
+
+
+@transaction.atomic
+def store_recall(*, run: ProposalRun, recall: dict[str, Any]) -> None:
+    """Keep a run's figures with it, so that its page need not add up every pair."""
+    known = ProposalRun.objects.select_for_update().get(pk=run.pk)
+    run.options = known.options | {RECALL: recall}
+    ProposalRun.objects.filter(pk=run.pk).update(options=run.options)

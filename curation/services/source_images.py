@@ -1,0 +1,268 @@
+"""Store the pictures of a published collection in small steps that can be taken up again."""
+
+import hashlib
+import os
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.db import transaction
+
+from curation.models import Source, SourceRecord
+from curation.records import InvalidInput
+from curation.selectors.sources import known_sources, records_of
+from curation.sources.boxes import check_size, fit_regions
+from curation.sources.records import SourceImage, SourcePlan, SourceRegion
+from hits.models import Image, Project
+from hits.services.errors import BadFile, Refused
+from hits.services.images import (
+    Description,
+    Incoming,
+    Prepared,
+    known_originals,
+    prepare_image,
+    store_images,
+    url_taken,
+)
+from hits.services.jobs import Progress
+
+BATCH = 16
+DECODERS = min(4, os.cpu_count() or 1)
+LINES = 100  # of a kind that a log takes; all are counted
+
+
+class BadPicture(StrEnum):
+    """What to do about a picture that cannot be used."""
+
+    SKIP = "skip"
+    STOP = "stop"
+
+
+class Sizes(StrEnum):
+    """Which sizes of files are taken: the published one alone, or copies at another scale too."""
+
+    PUBLISHED = "published"
+    RESIZED = "resized"
+
+
+@dataclass(frozen=True, slots=True)
+class ImportOptions:
+    """How a collection is imported. ``dry_run`` reads and counts, and stores nothing."""
+
+    bad_picture: BadPicture = BadPicture.SKIP
+    sizes: Sizes = Sizes.PUBLISHED
+    licence: str = ""
+    dry_run: bool = False
+
+
+@dataclass(slots=True)
+class Tally:
+    """What an import did so far. A job's cursor keeps it, so that a later run goes on counting."""
+
+    new: int = 0
+    known: int = 0
+    described: int = 0
+    skipped: int = 0
+    regions: int = 0
+    clipped: int = 0
+    dropped: int = 0
+    problems: list[str] = field(default_factory=list)
+
+    def skip(self, problem: str) -> None:
+        """Count a picture that was not taken, and keep the first reasons."""
+        self.skipped += 1
+        if len(self.problems) < LINES:
+            self.problems.append(problem)
+
+
+@dataclass(frozen=True, slots=True)
+class _Opened:
+    """A picture that was read: ready to store, with its regions as published."""
+
+    image: SourceImage
+    prepared: Prepared
+    regions: Sequence[SourceRegion]
+
+
+class PictureImport:
+    """The storing half of an import, batch by batch from the cursor on."""
+
+    def __init__(
+        self,
+        project: Project,
+        source: Source,
+        options: ImportOptions,
+        plan: SourcePlan,
+        progress: Progress,
+    ) -> None:
+        self._project = project
+        self._source = source
+        self._options = options
+        self._plan = plan
+        self._progress = progress
+        self._fingerprint = _fingerprint(plan)
+        self._known = known_sources(project, self._source)
+        self._position, self._tally = self._start()
+
+    def run(self) -> Tally:
+        images = self._plan.images
+        self._progress.advance(self._position, total=len(images), **self._cursor())
+        with ThreadPoolExecutor(DECODERS) as pool:
+            for start in range(self._position, len(images), BATCH):
+                self._batch(images[start : start + BATCH], pool)
+        return self._tally
+
+    def _start(self) -> tuple[int, Tally]:
+        """Return where an earlier run ended; from the beginning when the files say something else by now."""
+        cursor = self._progress.job.cursor
+        if cursor.get("plan") != self._fingerprint:
+            return 0, Tally()
+        return cursor["position"], Tally(**cursor["tally"])
+
+    def _cursor(self) -> dict[str, Any]:
+        return {"plan": self._fingerprint, "position": self._position, "tally": asdict(self._tally)}
+
+    def _batch(self, batch: Sequence[SourceImage], pool: ThreadPoolExecutor) -> None:
+        said = len(self._tally.problems)
+        opened = list(self._opened([image for image in batch if not self._has(image)], pool))
+        with transaction.atomic():
+            self._store(opened)
+            self._position += len(batch)
+            self._progress.advance(self._position, total=len(self._plan.images), **self._cursor())
+        for problem in self._tally.problems[said:]:
+            self._progress.log(f"Skipped: {problem}")
+
+    def _has(self, image: SourceImage) -> bool:
+        """Whether the project has this picture of the collection; its split stays as it is."""
+        if image.source_id not in self._known:
+            return False
+        split = self._known[image.source_id]
+        if split == image.split:
+            self._tally.known += 1
+        else:
+            self._skip(
+                f"{image.place}: is in the project's split {split or 'without a name'}, "
+                f"here in {image.split}; left as it is"
+            )
+        return True
+
+    def _opened(self, images: Sequence[SourceImage], pool: ThreadPoolExecutor) -> Iterator[_Opened]:
+        """Read and decode a few pictures; what cannot be used is counted."""
+        files = []
+        for image in images:
+            try:
+                files.append((image, self._incoming(image)))
+            except BadFile as error:
+                self._skip(f"{image.place}: {error}")
+        known = known_originals(self._project, [file for _, file in files])
+
+        def prepare(item: tuple[SourceImage, Incoming]) -> Prepared | BadFile:
+            try:
+                return prepare_image(item[1], known)
+            except BadFile as error:
+                return error
+
+        for (image, _), prepared in zip(files, pool.map(prepare, files), strict=True):
+            if isinstance(prepared, BadFile):
+                self._skip(f"{image.place}: {prepared}")
+            else:
+                yield _Opened(image, prepared, self._plan.regions(image))
+
+    def _incoming(self, image: SourceImage) -> Incoming:
+        path = Path(image.path)
+        try:
+            if path.stat().st_size > settings.MAX_IMAGE_BYTES:
+                raise BadFile(f"{path.name}: is too large; make it smaller first")
+            data = path.read_bytes()
+        except OSError as error:
+            raise BadFile(f"{path.name}: cannot be read ({error.strerror})") from error
+        about = Description(
+            source_url=image.url,
+            credit=image.credit,
+            licence=self._options.licence,
+            split=image.split,
+            entity_count=image.entities,
+        )
+        return Incoming(path.name, data, about)
+
+    def _store(self, opened: Sequence[_Opened]) -> None:
+        fitting = [item for item in opened if self._fits(item)]
+        stored = store_images(project=self._project, prepared=[item.prepared for item in fitting])
+        described = records_of([found[0].pk for found in stored if not isinstance(found, BadFile)])
+        records = []
+        for item, found in zip(fitting, stored, strict=True):
+            if isinstance(found, BadFile):
+                self._skip(f"{item.image.place}: {found}")
+                continue
+            image, is_new = found
+            if image.pk in described:
+                self._skip(f"{item.image.place}: is the same file as {described[image.pk]}")
+            elif is_new or self._describe(item.image, image):
+                described[image.pk] = f"{self._source} {item.image.source_id}"
+                self._known[item.image.source_id] = image.split
+                records.append(self._record(item, image, is_new))
+        SourceRecord.objects.bulk_create(records)
+
+    def _fits(self, item: _Opened) -> bool:
+        decoded = item.prepared.decoded
+        if decoded is None:  # the project has it; its row tells the size
+            return True
+        return self._has_size(item.image, (decoded.width, decoded.height))
+
+    def _has_size(self, image: SourceImage, size: tuple[int, int]) -> bool:
+        try:
+            check_size((image.width, image.height), size, resized=self._options.sizes is Sizes.RESIZED)
+        except InvalidInput as error:
+            self._skip(f"{image.place}: {error}")
+            return False
+        return True
+
+    def _describe(self, source: SourceImage, image: Image) -> bool:
+        """Fill what a picture that came by another way lacks; a split that contradicts is left as it is."""
+        if not self._has_size(source, (image.width, image.height)):
+            return False
+        if image.split not in {"", source.split}:
+            self._skip(f"{source.place}: is in the project as {image.name}, in {image.split}; left as it is")
+            return False
+        image.split = source.split
+        image.credit = image.credit or source.credit
+        if image.entity_count is None:
+            image.entity_count = source.entities
+        if not image.source_url and url_taken(self._project, source.url) is None:
+            image.source_url = source.url
+        image.save(update_fields=["split", "credit", "entity_count", "source_url"])
+        return True
+
+    def _record(self, item: _Opened, image: Image, is_new: bool) -> SourceRecord:
+        source = item.image
+        fitted = fit_regions(item.regions, (source.width, source.height), (image.width, image.height))
+        self._tally.new += is_new
+        self._tally.described += not is_new
+        self._tally.regions += len(fitted.regions)
+        self._tally.clipped += fitted.clipped
+        self._tally.dropped += fitted.dropped
+        return SourceRecord(
+            image=image,
+            source=self._source.value,
+            source_id=source.source_id,
+            regions=fitted.regions,
+            facts=dict(source.facts),
+        )
+
+    def _skip(self, problem: str) -> None:
+        if self._options.bad_picture is BadPicture.STOP:
+            raise Refused(problem)
+        self._tally.skip(problem)
+
+
+def _fingerprint(plan: SourcePlan) -> str:
+    """Return what tells whether the files still say the same to a later run."""
+    digest = hashlib.sha256()
+    for image in plan.images:
+        facts = (image.source_id, image.split, image.path, image.width, image.height, image.regions_at)
+        digest.update(repr(facts).encode())
+    return digest.hexdigest()

@@ -1,0 +1,303 @@
+"""Analyses of a project's texts: ask for one, keep what it found, keep what a person says of a text.
+
+Nothing here removes or hides a pair. A researcher who wants one gone acts on its submission.
+"""
+
+import hashlib
+import math
+import uuid
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.contrib.auth.models import AbstractBaseUser
+from django.db import transaction
+
+from curation.dedup.cuts import Linkage
+from curation.models import AnalysisKind, PairText, TextAnalysis, TextReading, TextScore
+from curation.selectors.jobs import ANALYSE_TEXTS
+from curation.texts.captions import Measure
+from hits.models import Job, Observation, Project
+from hits.selectors import observations as collected
+from hits.services import audit, jobs
+from hits.services.errors import BadFile, Refused
+
+FOLDER = "texts"  # below the media folder: files that analyses read
+LARGEST_FILE = 64 * 2**20
+SCORES_AT_ONCE = 1_000
+MOST_TOPICS = 50
+MOST_QUEUED = 500
+WORD_LIST, FROM_FILE, MODEL_PREFIX = "words", "file", "hf:"
+CAPTION_SOURCES = ("auto", "regions", "alt", "file")
+REGIONS_TAKEN = ("overlap", "image")
+
+
+@dataclass(frozen=True, slots=True)
+class DuplicateOptions:
+    """How copies and near-copies are looked for; the defaults are the paper's (paper 001 E).
+
+    field: which texts. share: of them that soft de-duplication leaves. cap: exact copies that stay. seed: which
+    member of a cluster stays. split: only that one; empty is all.
+    """
+
+    field: str = "inference"
+    share: float = 0.8
+    linkage: str = "average"
+    cap: int = 3
+    seed: int = 0
+    split: str = ""
+
+    def __post_init__(self) -> None:
+        _one_of("field", self.field, [field.value for field in PairText])
+        _one_of("linkage", self.linkage, [linkage.value for linkage in Linkage])
+        if not 0 < self.share <= 1:
+            raise Refused(f"share: {self.share:g} is not within 0 to 1; use for instance 0.8")
+        _at_least("cap", self.cap, 1)
+        _at_least("seed", self.seed, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class TopicOptions:
+    """How topics are fitted, once over clues and once over inferences (LDA, paper 000 §3.2).
+
+    topics: how many of each. passes: times that the fit sees every text. least_texts: a word in fewer texts is left
+    out.
+    """
+
+    topics: int = 10
+    passes: int = 10
+    least_texts: int = 2
+    seed: int = 0
+    split: str = ""
+
+    def __post_init__(self) -> None:
+        _at_least("topics", self.topics, 2)
+        if self.topics > MOST_TOPICS:
+            raise Refused(f"topics: {self.topics} are more than can be read; use {MOST_TOPICS} or fewer")
+        for name in ("passes", "least_texts"):
+            _at_least(name, getattr(self, name), 1)
+        _at_least("seed", self.seed, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class ToxicityOptions:
+    """Which texts are scored, by what, and how many a person is asked to read (paper 000 A.4).
+
+    scorer: ``words``, ``hf:<folder or hub id>`` of a text classifier, or ``file`` for scores made elsewhere.
+    label: which of a classifier's labels means toxic; empty is the obvious one. sample: pairs of each split, 0 for
+    all. top: texts of each split in the queue. file, file_name: see ``keep_file``.
+    """
+
+    scorer: str = WORD_LIST
+    label: str = ""
+    sample: int = 10_000
+    top: int = 50
+    seed: int = 0
+    split: str = ""
+    file: str = ""
+    file_name: str = ""
+
+    def __post_init__(self) -> None:
+        named = self.scorer.startswith(MODEL_PREFIX) and len(self.scorer) > len(MODEL_PREFIX)
+        if not named and self.scorer not in (WORD_LIST, FROM_FILE):
+            raise Refused(f"scorer: {self.scorer!r}; use {WORD_LIST}, {FROM_FILE} or hf:<folder or hub id>")
+        _with_file("scorer", self.scorer, self.file)
+        _at_least("sample", self.sample, 0)
+        _at_least("top", self.top, 1)
+        if self.top > MOST_QUEUED:
+            raise Refused(f"top: {self.top} are more than a person reads; use {MOST_QUEUED} or fewer a split")
+        _at_least("seed", self.seed, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class CaptionOptions:
+    """How pairs are compared with literal captions of their image (paper 001 D).
+
+    source: ``regions`` (descriptions of an imported source), ``alt`` (the image's alternative text), ``file``, or
+    ``auto``: regions where an image has some, else its alternative text. against: the region descriptions that
+    overlap the pair's boxes, or those of the whole image. most: captions of a pair at most. images: a random sample
+    of so many, 0 for all.
+    """
+
+    source: str = "auto"
+    against: str = "overlap"
+    measure: str = Measure.MEAN.value
+    most: int = 5
+    images: int = 2_000
+    seed: int = 0
+    split: str = ""
+    file: str = ""
+    file_name: str = ""
+
+    def __post_init__(self) -> None:
+        _one_of("source", self.source, CAPTION_SOURCES)
+        _with_file("source", self.source, self.file)
+        _one_of("against", self.against, REGIONS_TAKEN)
+        _one_of("measure", self.measure, [measure.value for measure in Measure])
+        _at_least("most", self.most, 1)
+        for name in ("images", "seed"):
+            _at_least(name, getattr(self, name), 0)
+
+
+Options = DuplicateOptions | TopicOptions | ToxicityOptions | CaptionOptions
+OPTIONS: dict[AnalysisKind, type[Options]] = {
+    AnalysisKind.DUPLICATES: DuplicateOptions,
+    AnalysisKind.TOPICS: TopicOptions,
+    AnalysisKind.TOXICITY: ToxicityOptions,
+    AnalysisKind.CAPTIONS: CaptionOptions,
+}
+_TITLES = {
+    AnalysisKind.DUPLICATES: "Look for near-copies among",
+    AnalysisKind.TOPICS: "Find the topics of",
+    AnalysisKind.TOXICITY: "Score the toxicity of",
+    AnalysisKind.CAPTIONS: "Compare with captions",
+}
+
+
+def _one_of(name: str, value: str, known: Sequence[str]) -> None:
+    if value not in known:
+        raise Refused(f"{name}: {value!r}; use {', '.join(known)}")
+
+
+def _at_least(name: str, value: int, least: int) -> None:
+    if value < least:
+        raise Refused(f"{name}: {value} is too few; use at least {least}")
+
+
+def _with_file(name: str, value: str, file: str) -> None:
+    if (value == FROM_FILE) != bool(file):
+        needed = "name the file to read" if value == FROM_FILE else f"a file is read with {FROM_FILE} alone"
+        raise Refused(f"{name}: {value}; {needed}")
+
+
+def request_analysis(
+    *, project: Project, options: Options, by: AbstractBaseUser | None, queue: bool = True
+) -> Job:
+    """Queue an analysis of the project's approved pairs; ``queue`` as for ``hits.services.jobs.enqueue``.
+
+    Raises:
+        Refused: no approved pair (of that split).
+        Conflict: an analysis of this kind is under way.
+    """
+    kind = next(kind for kind, made in OPTIONS.items() if isinstance(options, made))
+    pairs = collected.accepted(project)
+    count = (pairs.filter(image__split=options.split) if options.split else pairs).count()
+    if not count:
+        where = f" in the split {options.split}" if options.split else ""
+        raise Refused(f"pairs: none is approved{where} yet; approve submissions first")
+    return jobs.enqueue(
+        task=ANALYSE_TEXTS,
+        title=f"{_TITLES[kind]} {count} pair{'s' * (count != 1)}",
+        project=project,
+        by=by,
+        exclusive_key=f"texts:{kind.value}:{project.pk}",
+        resumable=True,
+        queue=queue,
+        kind=kind.value,
+        options=asdict(options),
+    )
+
+
+def keep_file(*, data: bytes) -> str:
+    """Keep a file that a job will read, possibly elsewhere; return its path below the media folder.
+
+    Raises:
+        BadFile: it is empty or too large.
+    """
+    if not data.strip():
+        raise BadFile("file: is empty; choose one with rows")
+    if len(data) > LARGEST_FILE:
+        raise BadFile(f"file: has {len(data)} bytes; split it into files of {LARGEST_FILE // 2**20} MiB")
+    relative = f"{FOLDER}/{hashlib.sha256(data).hexdigest()}"
+    path = kept_file(relative)
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        partial = path.with_suffix(f".{uuid.uuid4().hex[:8]}.partial")
+        partial.write_bytes(data)
+        partial.replace(path)
+    return relative
+
+
+def kept_file(relative: str) -> Path:
+    """Return where a kept file lies."""
+    return Path(settings.MEDIA_ROOT) / relative
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What an analysis came to: its result as JSON, from what, and over how many pairs (at least one)."""
+
+    result: dict[str, Any]
+    provenance: dict[str, Any]
+    pairs: int
+
+
+@transaction.atomic
+def store_analysis(
+    *, project: Project, options: Options, found: Found, by: AbstractBaseUser | None = None
+) -> TextAnalysis:
+    """Keep an analysis without scores."""
+    row = _new(project, options, by)
+    return finish_scores(analysis=row, found=found)
+
+
+def begin_scores(*, project: Project, options: ToxicityOptions, by: AbstractBaseUser | None) -> TextAnalysis:
+    """Return an analysis that takes scores until it is finished; nobody sees it before.
+
+    What an earlier, unfinished one of the project left is forgotten: one runs at a time.
+    """
+    TextAnalysis.objects.filter(project=project, kind=AnalysisKind.TOXICITY.value, pairs=0).delete()
+    return _new(project, options, by)
+
+
+def _new(project: Project, options: Options, by: AbstractBaseUser | None) -> TextAnalysis:
+    kind = next(kind for kind, made in OPTIONS.items() if isinstance(options, made))
+    return TextAnalysis.objects.create(
+        project=project, kind=kind.value, options=asdict(options), created_by_id=by.pk if by else None
+    )
+
+
+def add_scores(*, analysis: TextAnalysis, scores: Iterable[TextScore]) -> None:
+    """Keep some scores; one that is there already stays as it is, so a successor may add it again."""
+    TextScore.objects.bulk_create(scores, batch_size=SCORES_AT_ONCE, ignore_conflicts=True)
+
+
+@transaction.atomic
+def finish_scores(*, analysis: TextAnalysis, found: Found) -> TextAnalysis:
+    """Show an analysis: from now on it has pairs, so it is finished."""
+    analysis.result, analysis.provenance, analysis.pairs = found.result, found.provenance, found.pairs
+    analysis.save(update_fields=["result", "provenance", "pairs"])
+    audit.record(
+        project=analysis.project,
+        actor=analysis.created_by,
+        action="texts.analyse",
+        subject=analysis.pk,
+        kind=analysis.kind,
+        pairs=found.pairs,
+    )
+    return analysis
+
+
+def record_reading(
+    *, observation: Observation, field: str, is_concern: bool, note: str = "", by: AbstractBaseUser
+) -> TextReading:
+    """Keep what a person says of a text; the newest word stands, and none is lost. It removes nothing.
+
+    The same word by the same person again is not written twice.
+
+    Raises:
+        Refused: another field, or a note that is too long.
+    """
+    _one_of("field", field, [known.value for known in PairText])
+    note = " ".join(note.split())
+    most = TextReading._meta.get_field("note").max_length or math.inf
+    if len(note) > most:
+        raise Refused(f"note: {len(note)} characters; use {most} or fewer")
+    last = TextReading.objects.filter(observation=observation, field=field).order_by("-pk").first()
+    if last and (last.is_concern, last.note, last.by_id) == (is_concern, note, by.pk):
+        return last
+    return TextReading.objects.create(
+        observation=observation, field=field, is_concern=is_concern, note=note, by_id=by.pk
+    )

@@ -1,0 +1,8 @@
+"""Celery tasks: fetch by id, call a pipeline. The pipelines are imported late, by the worker alone.
+
+Celery finds the tasks of an app by importing this package; each module registers its own.
+"""
+
+from curation.tasks import duplicates, features, proposals, rounds, sources, texts, versions
+
+__all__ = ["duplicates", "features", "proposals", "rounds", "sources", "texts", "versions"]

@@ -1,0 +1,26 @@
+"""Make feature sets: the whole, and one task a shard."""
+
+from celery import shared_task
+
+from curation.selectors.jobs import FEATURE_SHARD, FEATURES
+from hits.services import jobs
+
+
+@shared_task(name=FEATURES)
+def make_features(job_id: int) -> None:
+    """Plan a feature set, hand out its shards, and seal it once they are made."""
+    with jobs.claimed(job_id) as progress:
+        if progress is not None:
+            from curation.pipelines import features  # noqa: PLC0415 - loads model libraries
+
+            jobs.set_result(job=progress.job, **features.make_features(progress))
+
+
+@shared_task(name=FEATURE_SHARD)
+def make_feature_shard(job_id: int) -> None:
+    """Make one shard."""
+    with jobs.claimed(job_id) as progress:
+        if progress is not None:
+            from curation.pipelines import features  # noqa: PLC0415 - loads model libraries
+
+            features.make_part(progress)

@@ -1,0 +1,33 @@
+"""Propose boxes in a project's photos, and measure how well they cover the accepted pairs."""
+
+from celery import shared_task
+
+from curation.models import ProposalRun
+from curation.selectors.jobs import OVERLAPS, PROPOSALS
+from hits.services import jobs
+
+
+@shared_task(name=PROPOSALS)
+def propose_boxes(job_id: int) -> None:
+    """Fill a run with boxes, from a detector or a file."""
+    with jobs.claimed(job_id) as progress:
+        if progress is not None:
+            from curation.pipelines import proposals  # noqa: PLC0415 - loads model libraries
+
+            job = progress.job
+            run = ProposalRun.objects.select_related("project").get(pk=job.args["run"])
+            recall = proposals.fill_run(run=run, last=job.args["last"], progress=progress)
+            jobs.set_result(job=job, **proposals.summary(run, recall))
+
+
+@shared_task(name=OVERLAPS)
+def measure_proposals(job_id: int) -> None:
+    """Hold a run against the pairs that are accepted now."""
+    with jobs.claimed(job_id) as progress:
+        if progress is not None:
+            from curation.pipelines import proposals  # noqa: PLC0415 - loads model libraries
+
+            job = progress.job
+            run = ProposalRun.objects.select_related("project").get(pk=job.args["run"])
+            recall = proposals.measure_run(run=run, progress=progress)
+            jobs.set_result(job=job, **proposals.summary(run, recall))

@@ -1,0 +1,43 @@
+"""Import collections, and look for images that splits share."""
+
+from celery import shared_task
+
+from curation.selectors.jobs import IMPORT_SOURCE, LEAKAGE
+from curation.services.leakage import LeakageOptions
+from curation.services.sources import import_source, options_of, wanted_of
+from hits.services import jobs
+
+
+@shared_task(name=IMPORT_SOURCE)
+def import_collection(job_id: int) -> None:
+    """Import a published collection."""
+    with jobs.claimed(job_id) as progress:
+        if progress is not None:
+            job = progress.job
+            assert job.project is not None
+            found = import_source(
+                project=job.project,
+                wanted=wanted_of(job.args["source"], job.args["wanted"]),
+                options=options_of(job.args["options"]),
+                by=job.created_by,
+                progress=progress,
+            )
+            jobs.set_result(job=job, **found)
+
+
+@shared_task(name=LEAKAGE)
+def check_leakage(job_id: int) -> None:
+    """Find images of different splits that show nearly the same."""
+    with jobs.claimed(job_id) as progress:
+        if progress is not None:
+            from curation.pipelines import leakage  # noqa: PLC0415 - loads model libraries
+
+            job = progress.job
+            assert job.project is not None
+            found = leakage.check_leakage(
+                project=job.project,
+                options=LeakageOptions(**job.args["options"]),
+                by=job.created_by,
+                progress=progress,
+            )
+            jobs.set_result(job=job, **found)

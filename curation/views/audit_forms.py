@@ -1,0 +1,155 @@
+"""What people type to begin an audit."""
+
+import secrets
+from typing import Any
+
+from django import forms
+from django.core.files.uploadedfile import UploadedFile
+
+from curation.audits.codebook import Codebook
+from curation.audits.parsing import MOST_BYTES, parse
+from curation.audits.sampling import MOST_PAIRS, How, Recipe, number_of
+from curation.models import TextAnalysis
+from curation.records import InvalidInput
+from curation.services.audits import MOST_NAME, MOST_READERS
+from hits.forms import PageForm
+from validation.domain.sampling import MOST_SEED, NO_SPLIT
+from validation.views.judging_forms import SEEDS
+
+OWN = "own"
+ALL = "*"  # no split is called so
+HOWS = (
+    (How.RANDOM.value, "A random sample"),
+    (How.PER_SPLIT.value, "A random sample of each split"),
+    (How.TOP.value, "The highest scores of each split"),
+)
+
+
+class AuditForm(PageForm):
+    """A new audit: its name, codebook, sample and readers."""
+
+    name = forms.CharField(max_length=MOST_NAME, label="Name")
+    codebook = forms.ChoiceField(label="Codebook")
+    own_file = forms.FileField(required=False, label="Your codebook as a file", max_length=255)
+    own_text = forms.CharField(
+        required=False,
+        strip=False,
+        label="Or paste it",
+        widget=forms.Textarea(attrs={"rows": 6, "spellcheck": "false", "wrap": "off"}),
+        help_text="TOML or JSON, at most 64 kB.",
+    )
+    how = forms.ChoiceField(choices=HOWS, label="Which pairs")
+    n = forms.IntegerField(
+        min_value=1,
+        max_value=MOST_PAIRS,
+        required=False,
+        label="How many",
+        help_text="In all, or of each split. Left empty, as many as the paper read with this codebook.",
+    )
+    split = forms.ChoiceField(label="Of which split", required=False)
+    analysis = forms.ChoiceField(label="Scores", required=False)
+    seed = forms.IntegerField(
+        min_value=0,
+        max_value=MOST_SEED,
+        label="Seed",
+        help_text="Draws the pairs and the order in which they are read. It is kept with the audit.",
+    )
+    readers = forms.IntegerField(min_value=1, max_value=MOST_READERS, initial=2, label="Readers of each pair")
+
+    def __init__(
+        self,
+        codebooks: dict[str, Codebook],
+        splits: list[str],
+        analyses: list[TextAnalysis],
+        *args: Any,
+        **kwargs: Any,
+    ) -> None:
+        initial = {"seed": secrets.randbelow(SEEDS), "split": ALL}
+        super().__init__(*args, initial=initial, **kwargs)
+        self.codebooks = codebooks
+        self.chosen: Codebook | None = None
+        self._choose(splits, analyses)
+
+    def _choose(self, splits: list[str], analyses: list[TextAnalysis]) -> None:
+        shipped = [
+            (key, f"{codebook.title}{_in_the_paper(codebook)}") for key, codebook in self.codebooks.items()
+        ]
+        self._set("codebook", [*shipped, (OWN, "Your own")])
+        named = [(name, name.capitalize() or NO_SPLIT.capitalize()) for name in splits]
+        self._set("split", [(ALL, "All"), *named])
+        self._set(
+            "analysis", [(row.pk, f"Toxicity, analysis {row.pk}, {row.pairs} pairs") for row in analyses]
+        )
+        if not analyses:
+            self._set("how", [choice for choice in HOWS if choice[0] != How.TOP.value])
+            del self.fields["analysis"]
+        if len(splits) <= 1:
+            del self.fields["split"]
+
+    def _set(self, name: str, choices: list[Any]) -> None:
+        self.fields[name].choices = choices  # type: ignore[attr-defined]
+
+    def clean(self) -> dict[str, Any]:
+        """Find the codebook that is meant, and read one's own."""
+        data = super().clean() or {}
+        if data.get("codebook") == OWN:
+            self._read_own(data)
+        elif data.get("codebook"):
+            self.chosen = self.codebooks[data["codebook"]]
+        if self.chosen is not None and data.get("how") and "n" in data and data["n"] is None:
+            self._take_number(data, self.chosen)
+        return data
+
+    def _take_number(self, data: dict[str, Any], codebook: Codebook) -> None:
+        try:
+            data["n"] = number_of(codebook, How(data["how"]))
+        except InvalidInput as error:
+            self.add_error("n", f"{str(error).removeprefix('n: ').capitalize()}.")
+
+    def _read_own(self, data: dict[str, Any]) -> None:
+        file = data.get("own_file")
+        field = "own_file" if isinstance(file, UploadedFile) else "own_text"
+        try:
+            self.chosen = parse(*self._own(data))
+        except InvalidInput as error:
+            self.add_error(field, f"{error}.")
+
+    def _own(self, data: dict[str, Any]) -> tuple[str, str]:
+        """Return the text of one's own codebook and what to call it; a file's text is kept in the field below it."""
+        file = data.get("own_file")
+        if not isinstance(file, UploadedFile):
+            if not data.get("own_text", "").strip():
+                raise InvalidInput("codebook: choose a file, or paste it here")
+            return data["own_text"], "your codebook"
+        name = file.name or "your file"
+        if (file.size or 0) > MOST_BYTES:
+            raise InvalidInput(f"{name}: over {MOST_BYTES:,} bytes; a codebook is a page or two")
+        try:
+            text = file.read().decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            raise InvalidInput(f"{name}: is no text in UTF-8; save it as such") from error
+        self.data = {**self.data.dict(), "own_text": text}  # type: ignore[attr-defined]
+        return text, name
+
+    @property
+    def recipe(self) -> Recipe:
+        """The sample's recipe; the form has to be valid.
+
+        Raises:
+            InvalidInput: fields that do not go together.
+        """
+        data = self.cleaned_data
+        how, split = How(data["how"]), data.get("split") if "split" in self.fields else ALL
+        return Recipe(
+            how=how,
+            n=data["n"],
+            seed=data["seed"],
+            split=None if split == ALL or how is How.PER_SPLIT else split or "",
+            analysis=int(data["analysis"]) if how is How.TOP and data.get("analysis") else None,
+        )
+
+
+def _in_the_paper(codebook: Codebook) -> str:
+    if codebook.pairs_per_split:
+        return f" ({codebook.pairs_per_split} of each split in the paper)"
+    return f" ({codebook.pairs} in the paper)" if codebook.pairs else ""

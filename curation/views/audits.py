@@ -1,0 +1,299 @@
+"""The audit desk: begin a close reading, read pair by pair, see how readers agree, settle, close, take it out."""
+
+import json
+from collections.abc import Callable, Mapping
+from functools import wraps
+from typing import Any
+
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied
+from django.core.paginator import Paginator
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from curation.audits.answers import check
+from curation.audits.codebook import Codebook
+from curation.audits.export import columns, lines
+from curation.audits.figures import by_state
+from curation.audits.parsing import shipped
+from curation.audits.readings import ItemState
+from curation.audits.sampling import Recipe
+from curation.models import Audit, AuditState
+from curation.records import InvalidInput
+from curation.selectors import audits as selectors
+from curation.services import audits as services
+from curation.services.comparison import splits_in_use
+from curation.views import audit_parts as parts
+from curation.views.audit_forms import AuditForm
+from hits.domain.csv_download import csv_lines
+from hits.models import Project
+from hits.services.errors import Conflict, Refused
+from hits.views.access import project_page
+from hits.views.who import person
+
+DIFFERENCES_PER_PAGE = 10
+View = Callable[..., HttpResponseBase]
+
+
+def audit_page(view: View) -> View:
+    """Turn ``view(request, audit, …)`` into a researcher's view of ``<slug:slug>`` and ``<int:audit_id>``."""
+
+    @project_page()
+    @wraps(view)
+    def wrapped(
+        request: HttpRequest, project: Project, audit_id: int, *args: Any, **kwargs: Any
+    ) -> HttpResponseBase:
+        audit = selectors.audit_of(project, audit_id)
+        if audit is None:
+            raise Http404("There is no such page.")
+        return view(request, audit, *args, **kwargs)
+
+    return wrapped
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@project_page()
+def audit_list(request: HttpRequest, project: Project) -> HttpResponse:
+    """List the audits; begin one in two steps, the codebook and the sample being shown in between."""
+    splits, analyses = splits_in_use(project), selectors.toxicity_analyses(project)
+    form = AuditForm(shipped(), splits, analyses, request.POST or None, request.FILES or None)
+    look: services.Plan | None = None
+    if request.method == "POST" and form.is_valid():
+        try:
+            if request.POST.get("step") == "create":
+                return _create(request, project, form)
+            look = services.plan_audit(project=project, recipe=form.recipe)
+        except (Refused, InvalidInput) as error:
+            _blame(form, str(error))
+    context = {
+        "project": project,
+        "section": "curation",
+        "tab": "audits",
+        "rows": selectors.audit_rows(project, person(request)),
+        "form": form,
+        "look": look,
+        "codebook": form.chosen if look else None,
+        "pairs": bool(splits),
+    }
+    return render(request, "curation/audits.html", context, status=400 if form.errors else 200)
+
+
+def _create(request: HttpRequest, project: Project, form: AuditForm) -> HttpResponse:
+    assert form.chosen is not None
+    audit = services.create_audit(
+        project=project,
+        by=person(request),
+        name=form.cleaned_data["name"],
+        codebook=form.chosen,
+        recipe=form.recipe,
+        readers=form.cleaned_data["readers"],
+    )
+    messages.success(request, f"{audit.name} is open for reading.{_short(audit.sample['missing'])}")
+    return redirect("curation-audit", project.slug, audit.pk)
+
+
+def _short(missing: int) -> str:
+    return f" There were {missing} fewer pairs than asked for; all of them are in it." if missing else ""
+
+
+def _blame(form: AuditForm, message: str) -> None:
+    """Put a refusal at the field that it names."""
+    field, _, rest = message.partition(": ")
+    form.add_error(field if field in form.fields else None, f"{rest or message}.")
+
+
+@require_safe
+@audit_page
+def audit_detail(request: HttpRequest, audit: Audit) -> HttpResponse:
+    """Show how far the reading is, what it found over the complete pairs, and where readers differ."""
+    codebook = selectors.codebook_of(audit)
+    read = selectors.read_audit(audit)
+    states = by_state(read.items, codebook)
+    page = Paginator(parts.in_question(read.items, codebook), DIFFERENCES_PER_PAGE).get_page(
+        request.GET.get("page")
+    )
+    rows = selectors.pairs_at(audit, [item.place for item in page])
+    desk = selectors.desk(audit, person(request))
+    context = _context(audit, codebook) | {
+        "read": read,
+        "pairs": len(read.items),
+        "complete": len(read.items) - states[ItemState.READING],
+        "agreed": states[ItemState.AGREED],
+        "differ": states[ItemState.DIFFERS],
+        "settled": states[ItemState.SETTLED],
+        "codes": parts.code_parts(selectors.figures_of(audit, read)),
+        "page": page,
+        "differences": parts.differences(list(page), rows, codebook),
+        "desk": desk,
+        "recipe": Recipe.from_row(audit.sample),
+        "may_close": selectors.may_close(request.user, audit),
+    }
+    return render(request, "curation/audit.html", context)
+
+
+def _context(audit: Audit, codebook: Codebook) -> dict[str, Any]:
+    return {
+        "project": audit.project,
+        "section": "curation",
+        "tab": "audits",
+        "audit": audit,
+        "codebook": codebook,
+        "is_open": audit.state == AuditState.OPEN,
+    }
+
+
+@require_safe
+@never_cache
+@audit_page
+def audit_read(request: HttpRequest, audit: Audit) -> HttpResponse:
+    """Go to the next pair that waits for this reader, or say that none does."""
+    desk = selectors.desk(audit, person(request))
+    if desk.place is not None:
+        there = reverse("curation-audit-item", args=[audit.project.slug, audit.pk, desk.place])
+        return redirect(f"{there}?saved={saved}" if (saved := _saved(request)) else there)
+    context = _context(audit, selectors.codebook_of(audit)) | {"desk": desk}
+    return render(request, "curation/audit_done.html", context)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@never_cache
+@audit_page
+def audit_item(request: HttpRequest, audit: Audit, place: int) -> HttpResponse:
+    """Show one pair with the reader's own answers alone, and take them."""
+    codebook = selectors.codebook_of(audit)
+    wrong: Mapping[str, str] = {}
+    given = parts.given_in(request.POST, codebook)
+    if request.method == "POST":
+        wrong = check(codebook, given).wrong
+        if not wrong:
+            return _keep(request, audit, place, given)
+    desk = selectors.desk(audit, person(request), place)
+    item = selectors.item_at(audit, place)
+    if item is None:
+        raise Http404("There is no such pair in this audit, or its photo was taken down.")
+    mine = selectors.my_reading(item, person(request))
+    answers = given if request.method == "POST" else mine.answers if mine else {}
+    context = _context(audit, codebook) | {
+        "desk": desk,
+        "place": place,
+        "pair": parts.shown(item, codebook),
+        "questions": parts.questions(codebook, answers, wrong),
+        "note": request.POST.get("note", mine.note if mine else ""),
+        "mine": mine,
+        "saved": _saved(request),
+        "max_note": services.MOST_NOTE,
+        "wrong": wrong,
+    }
+    return render(request, "curation/audit_read.html", context, status=400 if wrong else 200)
+
+
+def _keep(request: HttpRequest, audit: Audit, place: int, given: Mapping[str, list[str]]) -> HttpResponse:
+    """Keep a reading and turn the page."""
+    try:
+        kept = services.record_reading(
+            audit=audit, place=place, by=person(request), given=given, note=request.POST.get("note", "")
+        )
+    except Refused as error:
+        messages.error(request, f"Not saved: {error}.")
+        if isinstance(error, Conflict):
+            return redirect("curation-audit", audit.project.slug, audit.pk)
+        return redirect("curation-audit-item", audit.project.slug, audit.pk, place)
+    if kept.surplus:
+        messages.info(
+            request,
+            f"Pair {place} had its readers before you saved. Yours is kept as surplus, and no figure counts it.",
+        )
+    return redirect(f"{reverse('curation-audit-read', args=[audit.project.slug, audit.pk])}?saved={place}")
+
+
+def _saved(request: HttpRequest) -> int | None:
+    """Return the place that was saved just now, which the address tells: its draft is forgotten."""
+    place = request.GET.get("saved", "")
+    return int(place) if place.isdecimal() and len(place) < len("10000") else None
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@never_cache
+@audit_page
+def audit_settle(request: HttpRequest, audit: Audit, place: int) -> HttpResponse:
+    """Show a pair on which readers differ with what each said, and take what is agreed."""
+    codebook = selectors.codebook_of(audit)
+    wrong: Mapping[str, str] = {}
+    given = parts.given_in(request.POST, codebook)
+    if request.method == "POST":
+        wrong = check(codebook, given).wrong
+        if not wrong:
+            return _settle(request, audit, place, given)
+    read, item = selectors.read_audit(audit).at(place), selectors.item_at(audit, place)
+    if item is None or read is None:
+        raise Http404("There is no such pair in this audit, or its photo was taken down.")
+    if read.readings.state(codebook) not in {ItemState.DIFFERS, ItemState.SETTLED}:
+        messages.info(request, f"There is nothing to settle about pair {place}.")
+        return redirect("curation-audit", audit.project.slug, audit.pk)
+    answers = given if request.method == "POST" else read.readings.agreed(codebook)
+    settling = read.readings.settling
+    context = _context(audit, codebook) | {
+        "place": place,
+        "pair": parts.shown(item, codebook),
+        "questions": parts.questions(codebook, answers, wrong, read),
+        "note": request.POST.get("note", settling.note if settling else ""),
+        "settles": True,
+        "max_note": services.MOST_NOTE,
+        "wrong": wrong,
+    }
+    return render(request, "curation/audit_read.html", context, status=400 if wrong else 200)
+
+
+def _settle(request: HttpRequest, audit: Audit, place: int, given: Mapping[str, list[str]]) -> HttpResponse:
+    try:
+        services.settle(
+            audit=audit, place=place, by=person(request), given=given, note=request.POST.get("note", "")
+        )
+    except Refused as error:
+        messages.error(request, f"Not saved: {error}.")
+    else:
+        messages.success(request, f"Pair {place} is settled.")
+    return redirect("curation-audit", audit.project.slug, audit.pk)
+
+
+@require_POST
+@audit_page
+def audit_close(request: HttpRequest, audit: Audit) -> HttpResponse:
+    """Close the audit: for the project's admins and for who began it."""
+    if not selectors.may_close(request.user, audit):
+        raise PermissionDenied("An audit is closed by an admin of the project, or by who began it.")
+    services.close_audit(audit=audit, by=person(request))
+    messages.success(request, f"{audit.name} is closed. It takes no more readings.")
+    return redirect("curation-audit", audit.project.slug, audit.pk)
+
+
+@require_safe
+@never_cache
+@audit_page
+def audit_csv(request: HttpRequest, audit: Audit) -> StreamingHttpResponse:
+    """Send a line per pair and code."""
+    read = selectors.read_audit(audit)
+    codebook = selectors.codebook_of(audit)
+    rows = lines(read.items, codebook, read.letters, is_open=audit.state == AuditState.OPEN)
+    text = (line.encode() for line in csv_lines(columns(read.letters), rows))
+    return _named(StreamingHttpResponse(text, content_type="text/csv; charset=utf-8"), audit, "csv")
+
+
+@require_safe
+@never_cache
+@audit_page
+def audit_json(request: HttpRequest, audit: Audit) -> HttpResponse:
+    """Send the whole audit as one JSON document."""
+    document = selectors.document_of(audit, selectors.read_audit(audit))
+    text = json.dumps(document, ensure_ascii=False, allow_nan=False, indent=1)
+    return _named(HttpResponse(text, content_type="application/json"), audit, "json")
+
+
+def _named(response: Any, audit: Audit, suffix: str) -> Any:
+    mark = "-rehearsal" if audit.project.is_rehearsal else ""
+    name = f"{audit.project.slug}-audit-{audit.pk}{mark}.{suffix}"
+    response["Content-Disposition"] = f'attachment; filename="{name}"'
+    return response

@@ -1,0 +1,130 @@
+"""Feature sets: which vectors there are, of what and by which model, and the form that makes more."""
+
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods
+
+from curation.features.encoder import DEFAULT_ENCODER, POOLED_ENCODER
+from curation.selectors.features import feature_sets, used_encoders
+from curation.selectors.images import standing_images
+from curation.selectors.jobs import FEATURES, latest_job
+from curation.services.features import FeatureOptions, request_features
+from hits.domain.states import OPEN_JOB_STATES, JobState
+from hits.forms import PageForm
+from hits.models import Job, Project
+from hits.selectors import observations as collected
+from hits.services.errors import Refused
+from hits.views.access import project_page
+
+PUBLISHED_CLIP = "clip:openai/clip-vit-base-patch32"
+SUBJECTS = {
+    "images": "Photos",
+    "regions:highlight": "Regions, highlighted on the photo",
+    "regions:hide": "Regions, hidden",
+    "regions:only_region": "Regions, the rest hidden",
+    "regions:position_only": "Regions, place and shape alone",
+    "regions:none": "Photos of pairs, nothing drawn",
+    "texts:inference": "Inferences",
+    "texts:clue": "Clues",
+}
+ENCODERS = {
+    DEFAULT_ENCODER: "Label sentence: photos and texts, not CLIP",
+    POOLED_ENCODER: "EfficientNet-lite0: photos only, for near-duplicates",
+    PUBLISHED_CLIP: "CLIP ViT-B/32, fetched from its hub",
+}
+PRECISIONS = {"auto": "bf16 where it is fast", "fp32": "fp32", "bf16": "bf16"}
+CROPS = {
+    "two_squares": "Squares at both ends, averaged",
+    "centre": "Centre, as CLIP was trained",
+    "pad": "Padded to a square",
+}
+STATES = {
+    "complete": ("badge--ok", "Complete"),
+    "making": ("badge--info", "Being made"),
+    "stopped": ("badge--warn", "Not complete"),
+    "lost": ("badge--bad", "Files are gone"),
+}
+
+
+class FeaturesForm(PageForm):
+    """What is encoded, with which model, and how. A folder with weights is named on the command line."""
+
+    subject = forms.ChoiceField(choices=list(SUBJECTS.items()), label="What is encoded")
+    encoder = forms.ChoiceField(
+        label="Encoder", help_text="make_features also takes a folder with saved weights: clip:folder."
+    )
+    precision = forms.ChoiceField(
+        choices=list(PRECISIONS.items()), label="Precision", help_text="For CLIP. Sets of two never mix."
+    )
+    crop = forms.ChoiceField(
+        choices=list(CROPS.items()), label="Photos that are no square", help_text="For CLIP."
+    )
+
+    def __init__(self, project: Project, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        used = [name for name in used_encoders(project) if name not in ENCODERS]
+        choices = [*ENCODERS.items(), *((name, name) for name in used)]
+        self.fields["encoder"].choices = choices  # type: ignore[attr-defined]
+
+    def clean(self) -> dict[str, Any]:
+        """Let the service say what does not go together."""
+        cleaned: dict[str, Any] = super().clean() or {}
+        if not self.errors:
+            subject, _, which = cleaned["subject"].partition(":")
+            try:
+                cleaned["options"] = FeatureOptions(
+                    subject=subject,
+                    region_mode=which if subject == "regions" else "",
+                    text=which if subject == "texts" else "",
+                    encoder=cleaned["encoder"],
+                    precision=cleaned["precision"],
+                    crop=cleaned["crop"],
+                )
+            except Refused as error:
+                self.add_error("encoder", f"{str(error).partition(': ')[2]}.")
+        return cleaned
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@project_page()
+def feature_list(request: HttpRequest, project: Project) -> HttpResponse:
+    """Show the project's feature sets; queue another one."""
+    form = FeaturesForm(project, request.POST or None, auto_id="features_%s")
+    status = 200
+    if request.method == "POST":
+        status = 400
+        if form.is_valid():
+            try:
+                request_features(
+                    project=project,
+                    by=request.user,  # type: ignore[arg-type]
+                    options=form.cleaned_data["options"],
+                )
+            except Refused as error:
+                form.add_error(None, f"Not started: {error}.")
+            else:
+                messages.success(request, "The features are queued; each shard is a part of the job.")
+                return redirect("curation-features", project.slug)
+    return render(request, "curation/features.html", _context(project, form), status=status)
+
+
+def _context(project: Project, form: FeaturesForm) -> dict[str, Any]:
+    sets = feature_sets(project)
+    running = Job.objects.filter(project=project, task=FEATURES, state__in=OPEN_JOB_STATES)
+    latest = latest_job(project, FEATURES)
+    return {
+        "project": project,
+        "section": "curation",
+        "tab": "features",
+        "form": form,
+        "jobs": list(running),
+        "failed": latest if latest is not None and latest.state == JobState.FAILED else None,
+        "sets": [(found, *STATES[found.state]) for found in sets],
+        "bytes": sum(found.bytes for found in sets),
+        "images": len(standing_images(project)),
+        "pairs": collected.accepted(project).count(),
+    }

@@ -1,0 +1,32 @@
+"""All of a project's curation jobs, with the commands that do the same."""
+
+from django.core.paginator import Paginator
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
+from curation.selectors import job_lists
+from curation.views.command_lines import command_lines, is_resumable
+from hits.models import Project
+from hits.views.access import project_page
+
+JOBS_PER_PAGE = 25
+
+
+@require_safe
+@project_page()
+def job_list(request: HttpRequest, project: Project) -> HttpResponse:
+    """Show open jobs as they run, and ended ones newest first."""
+    page = Paginator(job_lists.ended_jobs(project), JOBS_PER_PAGE).get_page(request.GET.get("page"))
+    open_jobs, ended = job_lists.open_jobs(project), list(page)
+    context = {
+        "project": project,
+        "section": "curation",
+        "tab": "jobs",
+        "open_jobs": list(zip(open_jobs, command_lines(open_jobs), strict=True)),
+        "page": page,
+        "rows": [
+            (job, line, is_resumable(job)) for job, line in zip(ended, command_lines(ended), strict=True)
+        ],
+    }
+    return render(request, "curation/jobs.html", context)

@@ -1,0 +1,282 @@
+"""Box proposals: start a run, see how well it covers the pairs, look at photos with their boxes, take it along."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.core.paginator import Paginator
+from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from curation.models import ImageProposals, ProposalOverlap, ProposalRun
+from curation.proposals.chart import recall_chart, spark
+from curation.proposals.detector import CLASSICAL, HUGGING_FACE, LIMIT, is_hub_id
+from curation.proposals.overlap import PAPER_SOLVABLE, Recall
+from curation.selectors import proposals as stored
+from curation.selectors.jobs import OVERLAPS, PROPOSALS, latest_job
+from curation.services import proposals as services
+from curation.versions.build import image_url
+from hits.domain.facts import ImageFacts
+from hits.domain.states import OPEN_JOB_STATES
+from hits.forms import PageForm
+from hits.models import Job, Observation, Project
+from hits.selectors.images import facts
+from hits.services.errors import Conflict, Refused
+from hits.views.access import project_page
+
+IMAGES_PER_PAGE = 12
+RUNS_PER_PAGE = 25
+DEPTHS = (10, 50, 100)
+LETTERS_ACROSS = 26  # of the IoU's figures, over the width of a photo
+COLOURS = 5
+
+
+class RunForm(PageForm):
+    """Who proposes, and how many boxes per photo."""
+
+    detector = forms.ChoiceField(
+        choices=[
+            ("classical", "Classical: Selective Search, no weights"),
+            ("model", "A detection model of the hub"),
+        ],
+        label="Detector",
+    )
+    model = forms.CharField(
+        required=False,
+        max_length=110,
+        label="Model",
+        help_text="Its hub id, such as hustvl/yolos-tiny. Folders of weights are named on the command line.",
+    )
+    limit = forms.IntegerField(
+        min_value=1,
+        max_value=services.MOST,
+        initial=LIMIT,
+        label="Boxes per photo",
+        help_text="The paper takes 100.",
+    )
+
+    def clean(self) -> dict[str, Any]:
+        """Check that a model is named when one is asked for."""
+        given: dict[str, Any] = super().clean() or {}
+        if given.get("detector") == "model" and not is_hub_id(given.get("model", "")):
+            self.add_error("model", "Name it by its hub id, owner/name.")
+        return given
+
+    @property
+    def options(self) -> services.ProposalOptions:
+        """The options; the form has to be valid."""
+        given = self.cleaned_data
+        name = CLASSICAL if given["detector"] == "classical" else f"{HUGGING_FACE}{given['model']}"
+        return services.ProposalOptions(detector=name, limit=given["limit"])
+
+
+@dataclass(frozen=True, slots=True)
+class RunView:
+    """A run as lists show it."""
+
+    run: ProposalRun
+    recall: Recall | None
+    depths: Sequence[tuple[int, float | None]]
+    spark: str
+
+    @property
+    def per_image(self) -> float | None:
+        """Boxes per photo, on average."""
+        return self.run.boxes / self.run.images if self.run.images else None
+
+
+@dataclass(frozen=True, slots=True)
+class BestBox:
+    """The proposal that covers a pair best; its label's place and size are in pixels of the photo."""
+
+    box: Sequence[int]
+    words: str
+    x: float
+    y: float
+    width: float
+    height: float
+    text_x: float
+    text_y: float
+    text_size: float
+
+
+@dataclass(frozen=True, slots=True)
+class PairView:
+    """A pair with its boxes, how well it is covered, and by which proposal (counted from 1)."""
+
+    pair: Observation
+    colour: int
+    best: float
+    place: int
+    marked: BestBox | None
+
+
+@dataclass(frozen=True, slots=True)
+class ImageView:
+    """A photo with all proposals as one path."""
+
+    image: ImageFacts
+    path: str
+    count: int
+    pairs: Sequence[PairView]
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@project_page()
+def proposals(request: HttpRequest, project: Project) -> HttpResponse:
+    """List a project's runs; start one."""
+    form = RunForm(request.POST or None)
+    status = 200
+    if request.method == "POST":
+        status = 400
+        if form.is_valid():
+            try:
+                services.request_proposals(project=project, by=request.user, options=form.options)  # type: ignore[arg-type]
+                messages.success(request, "The run is queued.")
+                return redirect("curation-proposals", project.slug)
+            except (Refused, Conflict) as error:
+                form.add_error(None, f"Not started: {error}.")
+    page = Paginator(stored.runs(project), RUNS_PER_PAGE).get_page(request.GET.get("page"))
+    rows = [_run_view(run) for run in page]
+    measured = next((row for row in rows if row.recall is not None and row.recall.pairs), None)
+    job = latest_job(project, PROPOSALS)
+    context = {
+        "project": project,
+        "section": "curation",
+        "form": form,
+        "page": page,
+        "rows": rows,
+        "depths": DEPTHS,
+        "measured": measured,
+        "chart": recall_chart(measured.recall) if measured and measured.recall else None,
+        "images": _has_images(project),
+        "job": _open(job),
+        "failed": job if job is not None and job.error else None,
+        "paper_solvable": PAPER_SOLVABLE,
+    }
+    return render(request, "curation/proposals.html", context, status=status)
+
+
+@require_safe
+@project_page()
+def proposal_run(request: HttpRequest, project: Project, run_id: int) -> HttpResponse:
+    """Show one run's figures and its photos, the worst or the best covered first."""
+    run = _run(project, run_id)
+    row = _run_view(run)
+    order = stored.BEST if request.GET.get("order") == stored.BEST else stored.WORST
+    page = Paginator(stored.images_of(run, order), IMAGES_PER_PAGE).get_page(request.GET.get("page"))
+    jobs = [latest_job(project, task) for task in (PROPOSALS, OVERLAPS)]
+    mine = [job for job in jobs if job is not None and job.args.get("run") == run.pk]
+    context = {
+        "project": project,
+        "section": "curation",
+        "run": run,
+        "row": row,
+        "recall": row.recall,
+        "chart": recall_chart(row.recall) if row.recall and row.recall.pairs else None,
+        "table": _table(row.recall),
+        "depths": DEPTHS,
+        "order": order,
+        "page": page,
+        "views": [_image_view(found) for found in page],
+        "unmeasured": stored.unmeasured(run) if run.is_complete else 0,
+        "options": {name: value for name, value in run.options.items() if name != stored.RECALL},
+        "jobs": [job for job in mine if job.state in OPEN_JOB_STATES],
+        "failed": next((job for job in mine if job.error), None),
+        "paper_solvable": PAPER_SOLVABLE,
+    }
+    return render(request, "curation/proposals_run.html", context)
+
+
+@require_POST
+@project_page()
+def measure(request: HttpRequest, project: Project, run_id: int) -> HttpResponse:
+    """Queue the measuring of a run against the pairs that are accepted now."""
+    run = _run(project, run_id)
+    try:
+        services.request_overlaps(run=run, by=request.user)  # type: ignore[arg-type]
+    except (Refused, Conflict) as error:
+        messages.error(request, f"Not started: {error}.")
+    else:
+        messages.success(request, "Measuring is queued.")
+    return redirect("curation-proposals-run", project.slug, run.pk)
+
+
+@require_safe
+@project_page()
+def download(request: HttpRequest, project: Project, run_id: int) -> StreamingHttpResponse:
+    """Send a run as the published file is laid out: boxes by image address."""
+    run = _run(project, run_id)
+    mark = "-rehearsal" if project.is_rehearsal else ""
+    reply = StreamingHttpResponse(stored.download_lines(run, image_url), content_type="application/json")
+    reply["Content-Disposition"] = (
+        f'attachment; filename="{project.slug}-image_url2auto_bboxes-run{run.pk}{mark}.json"'
+    )
+    return reply
+
+
+def _run(project: Project, run_id: int) -> ProposalRun:
+    run = stored.runs(project).select_related("project").filter(pk=run_id).first()
+    if run is None:
+        raise Http404("There is no such page.")
+    return run
+
+
+def _has_images(project: Project) -> bool:
+    return project.images.filter(withdrawn_at__isnull=True).exists()
+
+
+def _open(job: Job | None) -> Job | None:
+    return job if job is not None and job.state in OPEN_JOB_STATES else None
+
+
+def _run_view(run: ProposalRun) -> RunView:
+    recall = stored.recall_of(run)
+    if recall is None or not recall.pairs:
+        return RunView(run, recall, [(depth, None) for depth in DEPTHS], "")
+    over = min(recall.curves)
+    depths = [(depth, recall.at(depth, over)) for depth in DEPTHS]
+    return RunView(run, recall, depths, spark(recall.curves[over]))
+
+
+def _table(recall: Recall | None) -> list[tuple[float, list[float | None]]]:
+    """Recall by threshold and number of proposals."""
+    if recall is None or not recall.pairs:
+        return []
+    return [(over, [recall.at(depth, over) for depth in DEPTHS]) for over in recall.curves]
+
+
+def _image_view(found: ImageProposals) -> ImageView:
+    image = facts(found.image)
+    pairs = [_pair_view(overlap, found.boxes, image) for overlap in found.overlaps.all()]
+    path = "".join(f"M{box[0]} {box[1]}h{box[2]}v{box[3]}h-{box[2]}z" for box in found.boxes)
+    return ImageView(image, path, len(found.boxes), pairs)
+
+
+def _pair_view(overlap: ProposalOverlap, boxes: Sequence[Sequence[Any]], image: ImageFacts) -> PairView:
+    pair = overlap.observation
+    place = overlap.ious.index(overlap.best) if overlap.ious else 0
+    marked = _best_box(boxes[place], overlap.best, image) if overlap.best else None
+    return PairView(pair, (pair.index - 1) % COLOURS + 1, overlap.best, place + 1, marked)
+
+
+def _best_box(box: Sequence[Any], best: float, image: ImageFacts) -> BestBox:
+    """The label sits at the lower right corner of the box, inside the photo."""
+    letter = image.width / LETTERS_ACROSS
+    width, height = 2.8 * letter, 1.4 * letter
+    right, bottom = box[0] + box[2], box[1] + box[3]
+    x, y = max(0.0, right - width), max(0.0, bottom - height)
+    return BestBox(
+        box=[int(side) for side in box[:4]],
+        words=f"{best:.2f}",
+        x=round(x, 1),
+        y=round(y, 1),
+        width=round(width, 1),
+        height=round(height, 1),
+        text_x=round(x + width / 2, 1),
+        text_y=round(y + height * 0.76, 1),
+        text_size=round(letter, 1),
+    )

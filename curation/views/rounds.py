@@ -1,0 +1,214 @@
+"""Comparison rounds: build them, look through their sets and what they skipped, launch the best for rating."""
+
+from typing import Any
+
+from django.contrib import messages
+from django.core.paginator import Paginator
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from curation import services
+from curation.models import ComparisonRound
+from curation.selectors import round_sets
+from curation.selectors.features import used_encoders
+from curation.selectors.jobs import COMPARISON_ROUND, latest_job
+from curation.selectors.rounds import rounds
+from curation.views.forms import ComparisonForm, RoundForm, SetsForm
+from curation.views.readings import REASONS, in_words
+from curation.views.round_sets import set_views
+from hits.domain.quantiles import quantile
+from hits.domain.states import OPEN_JOB_STATES
+from hits.forms import launch_key
+from hits.models import Project
+from hits.selectors import observations as collected
+from hits.services import launch
+from hits.services.errors import Refused
+from hits.views.access import project_page
+from hits.views.balance import forget_balance
+from hits.views.costs import refusal_context, with_funds
+from validation.domain import plots
+from validation.selectors.judging import COMPARISON
+from validation.services.judging import usual_pool
+
+SETS_PER_PAGE = 5
+SKIPPED_PER_PAGE = 50
+
+
+@require_safe
+@project_page()
+def round_list(request: HttpRequest, project: Project) -> HttpResponse:
+    """Show the project's comparison rounds, with the form that builds one."""
+    return _list(request, project)
+
+
+@require_POST
+@project_page()
+def build_round(request: HttpRequest, project: Project) -> HttpResponse:
+    """Queue a comparison round."""
+    form = _round_form(project, request.POST)
+    if not form.is_valid():
+        return _list(request, project, form=form, status=400)
+    try:
+        services.request_comparison_round(
+            project=project,
+            by=request.user,  # type: ignore[arg-type]
+            options=form.options,
+            encoder=form.encoder,
+        )
+    except Refused as error:
+        messages.error(request, f"Not started: {error}.")
+        return _list(request, project, form=form, status=400)
+    messages.success(request, "A comparison round is queued.")
+    return redirect("curation-rounds", project.slug)
+
+
+def _round_form(project: Project, *given: Any) -> RoundForm:
+    used = used_encoders(project)
+    return RoundForm(services.splits_in_use(project), *given, used=used, auto_id="round_%s")
+
+
+def _list(
+    request: HttpRequest, project: Project, *, form: RoundForm | None = None, status: int = 200
+) -> HttpResponse:
+    latest = latest_job(project, COMPARISON_ROUND)
+    running = latest if latest is not None and latest.state in OPEN_JOB_STATES else None
+    context = {
+        "project": project,
+        "section": "curation",
+        "tab": "rounds",
+        "form": form or _round_form(project),
+        "job": running,
+        "ended": latest if running is None else None,
+        "pairs": collected.accepted(project).count(),
+        "rounds": [(found, found.sets.count(), _skips(found)) for found in rounds(project)],
+    }
+    return render(request, "curation/rounds.html", context, status=status)
+
+
+def _skips(found: ComparisonRound) -> list[tuple[str, str, int]]:
+    """Each reason with its words and how many pairs it left without a set."""
+    counts = found.skip_counts.items()
+    return [(reason, REASONS.get(reason, reason), count) for reason, count in counts if count]
+
+
+def _round(project: Project, round_id: int) -> ComparisonRound:
+    found = ComparisonRound.objects.filter(pk=round_id, project=project).select_related("batch").first()
+    if found is None:
+        raise Http404("There is no such page.")
+    return found
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@project_page()
+def comparison_round(request: HttpRequest, project: Project, round_id: int) -> HttpResponse:
+    """Show one round's sets; launch the best of them for rating in two steps."""
+    found = _round(project, round_id)
+    if launch.launched_before(project=project, once=launch_key(request.POST)) is not None:
+        return redirect("comparison-round", project.slug, found.pk)
+    total = found.sets.count()
+    form = ComparisonForm(COMPARISON, total, request.POST or None, usual_pool=usual_pool(project))
+    confirm: dict[str, Any] = {}
+    status = 200
+    if request.method == "POST":
+        if not form.is_valid():
+            status = 400
+        elif request.POST.get("step") == "launch":
+            launched = _launch(request, project, found, form)
+            if isinstance(launched, HttpResponse):
+                return launched
+            confirm, status = form.estimate(project) | refusal_context(request.POST, launched), 400
+        elif request.POST.get("step") != "change":
+            confirm = form.estimate(project)
+    context = _about(project, found, total) | _sets(request, project, found)
+    context |= {"form": form, "kind": form.kind} | confirm
+    return render(request, "curation/round.html", context, status=status)
+
+
+def _about(project: Project, found: ComparisonRound, total: int) -> dict[str, Any]:
+    skips = _skips(found)
+    return {
+        "project": project,
+        "section": "curation",
+        "tab": "rounds",
+        "round": found,
+        "sets": total,
+        "options": in_words(found.options),
+        "floor": found.options.get("min_candidates"),
+        "provenance": {name: value for name, value in found.provenance.items() if name != "rules"},
+        "skipped": skips,
+        "without": sum(count for _, _, count in skips),
+    }
+
+
+def _sets(request: HttpRequest, project: Project, found: ComparisonRound) -> dict[str, Any]:
+    """The page of sets that was asked for, in the order and with the words that were asked for."""
+    search = SetsForm(round_sets.splits_of(found), request.GET)
+    rows = round_sets.sets_of(found, **search.wanted)
+    pages = Paginator(rows, SETS_PER_PAGE)
+    sought = search.sought
+    page = pages.get_page(request.GET.get("page") if sought is None else _page_of(rows, sought))
+    return {
+        "search": search,
+        "sought": sought,
+        "page": page,
+        "rows": set_views(project, found, list(page.object_list)),
+    }
+
+
+def _page_of(rows: Any, rank: int) -> int:
+    """The page on which the set of that rank stands; the first where it is not among the rows."""
+    ranks: list[int] = list(rows.values_list("rank", flat=True))
+    return ranks.index(rank) // SETS_PER_PAGE + 1 if rank in ranks else 1
+
+
+@require_safe
+@project_page()
+def round_skipped(request: HttpRequest, project: Project, round_id: int) -> HttpResponse:
+    """Show which pairs got no set and why, and how many candidates all pairs had."""
+    found = _round(project, round_id)
+    reason = request.GET.get("reason", "")
+    reason = reason if reason in found.skip_counts else ""
+    page = Paginator(round_sets.skipped_of(found, reason), SKIPPED_PER_PAGE).get_page(request.GET.get("page"))
+    texts = collected.by_instance_ids(project, [row.instance for row in page])
+    context = _about(project, found, found.sets.count()) | {
+        "reason": reason,
+        "page": page,
+        "rows": [(row, REASONS.get(row.reason, row.reason), texts.get(row.instance)) for row in page],
+        "plot": _plot(found),
+    }
+    return render(request, "curation/round_skipped.html", context)
+
+
+def _plot(found: ComparisonRound) -> plots.Histogram | None:
+    """Candidates at the turn of each pair, with the floor."""
+    counts = [float(count) for count in round_sets.candidates_at_turn(found)]
+    floor = found.options.get("min_candidates")
+    if not counts or floor is None:
+        return None
+    end = max(quantile(counts, 0.95), 1.25 * floor)
+    return plots.histogram(
+        plots.counted(counts, end=end), marks=[(float(floor), f"floor {floor}", True)], unit="candidates"
+    )
+
+
+def _launch(
+    request: HttpRequest, project: Project, found: ComparisonRound, form: ComparisonForm
+) -> HttpResponse | Refused:
+    """Launch and go to the page, or return why not."""
+    try:
+        batch, _ = services.launch_comparison_batch(
+            round=found,
+            by=request.user,  # type: ignore[arg-type]
+            limit=form.cleaned_data["units"],
+            name=form.cleaned_data["name"],
+            terms=with_funds(form.terms),
+            page=form.page,
+            rates=form.rates,
+            once=launch_key(request.POST),
+        )
+    except Refused as error:
+        return error
+    forget_balance()
+    messages.success(request, f"{batch.name} is launched; its tasks are being published.")
+    return redirect("comparison-round", project.slug, found.pk)

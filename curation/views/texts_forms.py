@@ -1,0 +1,244 @@
+"""What people type on the page of texts: one form for each analysis."""
+
+from typing import Any, ClassVar
+
+from django import forms
+from django.core.files.uploadedfile import UploadedFile
+
+from curation.dedup.cuts import Linkage
+from curation.models import AnalysisKind, PairText
+from curation.proposals.detector import is_hub_id
+from curation.services.texts import (
+    FROM_FILE,
+    LARGEST_FILE,
+    MODEL_PREFIX,
+    MOST_QUEUED,
+    MOST_TOPICS,
+    WORD_LIST,
+    CaptionOptions,
+    DuplicateOptions,
+    Options,
+    TopicOptions,
+    ToxicityOptions,
+    keep_file,
+)
+from curation.texts.captions import Measure
+from hits.forms import PageForm
+
+PERCENT = 100
+
+
+class AnalysisForm(PageForm):
+    """What all of them ask: which split, and the seed."""
+
+    kind: ClassVar[AnalysisKind]
+    seed = forms.IntegerField(min_value=0, initial=0, label="Seed", help_text="Equal seeds, equal results.")
+    split = forms.ChoiceField(required=False, label="Split")
+
+    def __init__(self, splits: list[str], *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, auto_id=f"{self.kind.value}_%s", **kwargs)
+        named = [(name, name.capitalize()) for name in splits if name]
+        if len(splits) > 1:
+            self.fields["split"].choices = [("", "All"), *named]  # type: ignore[attr-defined]
+        else:
+            del self.fields["split"]  # nothing to choose
+
+    @property
+    def options(self) -> Options:
+        """The options; the form has to be valid.
+
+        Raises:
+            Refused: a file that cannot be kept.
+        """
+        raise NotImplementedError
+
+    def clean_upload(self) -> UploadedFile | None:
+        """Refuse a file that is too large before it is read."""
+        upload: UploadedFile | None = self.cleaned_data["upload"]
+        if upload is not None and (upload.size or 0) > LARGEST_FILE:
+            raise forms.ValidationError(f"Use a file of {LARGEST_FILE // 2**20} MiB or less.")
+        return upload
+
+    def _kept(self) -> dict[str, str]:
+        upload = self.cleaned_data.pop("upload", None)
+        if upload is None:
+            return {}
+        return {"file": keep_file(data=upload.read()), "file_name": str(upload.name)[:120]}
+
+
+class DuplicatesForm(AnalysisForm):
+    """How copies and near-copies are looked for."""
+
+    kind = AnalysisKind.DUPLICATES
+    field = forms.ChoiceField(
+        choices=[(field.value, f"{field.value.capitalize()}s") for field in reversed(PairText)], label="Texts"
+    )
+    share = forms.IntegerField(
+        min_value=1,
+        max_value=PERCENT,
+        initial=80,
+        label="Share kept, %",
+        help_text="Near-copies are merged into so many clusters; one text of each would stay. The paper’s is 80.",
+    )
+    linkage = forms.ChoiceField(
+        choices=[(linkage.value, linkage.value.capitalize()) for linkage in Linkage], label="Linkage"
+    )
+    cap = forms.IntegerField(
+        min_value=1, max_value=100, initial=3, label="Exact copies kept", help_text="The paper’s is 3."
+    )
+
+    @property
+    def options(self) -> DuplicateOptions:
+        """The options; the form has to be valid."""
+        return DuplicateOptions(**self.cleaned_data | {"share": self.cleaned_data["share"] / PERCENT})
+
+
+class TopicsForm(AnalysisForm):
+    """How topics are fitted."""
+
+    kind = AnalysisKind.TOPICS
+    topics = forms.IntegerField(
+        min_value=2,
+        max_value=MOST_TOPICS,
+        initial=10,
+        label="Topics",
+        help_text="As many of clues, and as many of inferences.",
+    )
+    passes = forms.IntegerField(
+        min_value=1, max_value=200, initial=10, label="Passes", help_text="How often the fit sees every text."
+    )
+    least_texts = forms.IntegerField(
+        min_value=1,
+        max_value=1000,
+        initial=2,
+        label="Least texts of a word",
+        help_text="A word in fewer texts is left out.",
+    )
+
+    @property
+    def options(self) -> TopicOptions:
+        """The options; the form has to be valid."""
+        return TopicOptions(**self.cleaned_data)
+
+
+class ToxicityForm(AnalysisForm):
+    """Which texts are scored, and by what."""
+
+    kind = AnalysisKind.TOXICITY
+    scorer = forms.ChoiceField(
+        choices=[
+            (WORD_LIST, "The built-in word list (no model)"),
+            (MODEL_PREFIX, "A text classifier (transformers)"),
+            (FROM_FILE, "Scores from a file, such as another service’s"),
+        ],
+        label="Scored by",
+    )
+    model = forms.CharField(
+        required=False,
+        max_length=110,
+        label="Classifier",
+        help_text="Its hub id, owner/name. Folders of weights are named on the command line.",
+    )
+    label = forms.CharField(
+        required=False,
+        max_length=60,
+        label="Its toxic label",
+        help_text="Needed when none is called toxic or toxicity.",
+    )
+    upload = forms.FileField(
+        required=False,
+        label="File of scores",
+        help_text="CSV or JSON lines with id, field (clue or inference) and score (0 to 1).",
+    )
+    sample = forms.IntegerField(
+        min_value=0, initial=10_000, label="Pairs of each split", help_text="At random; 0 takes all."
+    )
+    top = forms.IntegerField(
+        min_value=1,
+        max_value=MOST_QUEUED,
+        initial=50,
+        label="To be read, of each split",
+        help_text="The highest scores.",
+    )
+
+    def clean(self) -> dict[str, Any]:
+        """See that what the scorer needs is there."""
+        given = super().clean() or {}
+        if given.get("scorer") == MODEL_PREFIX and not is_hub_id(given.get("model", "")):
+            self.add_error("model", "Name it by its hub id, owner/name.")
+        if given.get("scorer") == FROM_FILE and not given.get("upload"):
+            self.add_error("upload", "Choose a file.")
+        return given
+
+    @property
+    def options(self) -> ToxicityOptions:
+        """The options; the form has to be valid."""
+        given = dict(self.cleaned_data)
+        model, scorer = given.pop("model"), given["scorer"]
+        if scorer != MODEL_PREFIX:
+            given["label"] = ""
+        kept = self._kept() if scorer == FROM_FILE else {}
+        given.pop("upload", None)
+        return ToxicityOptions(
+            **given | kept | {"scorer": scorer + model if scorer == MODEL_PREFIX else scorer}
+        )
+
+
+class CaptionsForm(AnalysisForm):
+    """Which captions pairs are compared with."""
+
+    kind = AnalysisKind.CAPTIONS
+    source = forms.ChoiceField(
+        choices=[
+            ("auto", "Region descriptions, else alternative text"),
+            ("regions", "Region descriptions of an imported source"),
+            ("alt", "The photos’ alternative text"),
+            (FROM_FILE, "A file"),
+        ],
+        label="Captions",
+    )
+    upload = forms.FileField(
+        required=False,
+        label="File of captions",
+        help_text="CSV or JSON lines with image (file name) and caption, one caption a row.",
+    )
+    against = forms.ChoiceField(
+        choices=[("overlap", "Those that overlap the pair’s boxes"), ("image", "Those of the whole photo")],
+        label="Region descriptions",
+    )
+    measure = forms.ChoiceField(
+        choices=[(Measure.MEAN.value, "Mean of the cosines"), (Measure.MAX.value, "Greatest cosine")],
+        label="Of several captions",
+    )
+    most = forms.IntegerField(min_value=1, max_value=50, initial=5, label="Captions of a pair, at most")
+    images = forms.IntegerField(
+        min_value=0, initial=2_000, label="Photos", help_text="At random; 0 takes all. The paper’s is 2,000."
+    )
+
+    def clean(self) -> dict[str, Any]:
+        """See that a file is there when one is to be read."""
+        given = super().clean() or {}
+        if given.get("source") == FROM_FILE and not given.get("upload"):
+            self.add_error("upload", "Choose a file.")
+        return given
+
+    @property
+    def options(self) -> CaptionOptions:
+        """The options; the form has to be valid."""
+        given = dict(self.cleaned_data)
+        kept = self._kept() if given["source"] == FROM_FILE else {}
+        given.pop("upload", None)
+        return CaptionOptions(**given | kept)
+
+
+FORMS: dict[AnalysisKind, type[AnalysisForm]] = {
+    form.kind: form for form in (DuplicatesForm, TopicsForm, ToxicityForm, CaptionsForm)
+}
+
+
+class ReadingForm(forms.Form):
+    """What a person says of a text."""
+
+    score = forms.IntegerField(min_value=1)
+    concern = forms.ChoiceField(choices=[("no", "No concern"), ("yes", "Concern")])
+    note = forms.CharField(required=False, max_length=400)
