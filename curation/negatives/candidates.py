@@ -12,6 +12,7 @@ from collections.abc import Hashable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,12 +27,13 @@ from curation.negatives.options import (
     VerbatimCap,
     Work,
 )
-from curation.negatives.plausibility import Columns, Plausibility, ScoreBlock, blocks_of
+from curation.negatives.plausibility import Columns, Plausibility, ScoreBlock
+from curation.negatives.products import blocks_of, product_margin
 
 Ids = NDArray[np.intp]
 Counts = NDArray[np.int64]
 
-MOST_ROWS = 2048
+MOST_ROWS = 320  # as many as OpenBLAS packs at once: more only push one another out of the cache
 COMPACT_BELOW = 0.8
 UNLIMITED = np.iinfo(np.int64).max
 
@@ -138,12 +140,13 @@ class Pool:
 class CountedBlock:
     """A scored block of (b,) instances.
 
-    eligible: (b,) candidates of each if nothing were taken; available: those of them that are free. version: the
-    pool's when they were counted.
+    columns: what scored them. eligible: (b,) candidates of each if nothing were taken; available: those of them that
+    are free. version: the pool's when they were counted.
     """
 
     instances: Ids
     scored: kernels.Block
+    columns: Columns
     eligible: Counts
     available: Counts
     version: int
@@ -181,16 +184,17 @@ class Scorer:
         columns = self._plausibility.columns(self._pool.ids)
         buffers = self._buffers(columns, len(order), self._work.threads + 1)  # one is with the caller
         coming: deque[Future[CountedBlock]] = deque()
-        try:
-            for part, buffer in zip(blocks_of(len(order), len(buffers[0])), itertools.cycle(buffers)):
-                coming.append(self._threads.submit(self._score, columns, order[part], buffer))
-                if len(coming) == len(buffers):
+        with columns.one_processor():
+            try:
+                for part, buffer in zip(blocks_of(len(order), len(buffers[0])), itertools.cycle(buffers)):
+                    coming.append(self._threads.submit(self._score, columns, order[part], buffer))
+                    if len(coming) == len(buffers):
+                        yield coming.popleft().result()
+                while coming:
                     yield coming.popleft().result()
-            while coming:
-                yield coming.popleft().result()
-        finally:
-            for future in coming:
-                future.cancel()
+            finally:
+                for future in coming:
+                    future.cancel()
 
     def _dropping(self, order: Ids) -> Iterator[CountedBlock]:
         """One block per thread; columns are dropped when the caller is done with all of them."""
@@ -202,37 +206,40 @@ class Scorer:
                 columns = self._plausibility.columns(self._pool.ids)
                 buffers = [_narrow(buffer, len(self._pool.ids)) for buffer in buffers]
             score = partial(self._score, columns)
-            yield from self._threads.map(score, [order[part] for part in batch], buffers)
+            with columns.one_processor():
+                scored = list(self._threads.map(score, [order[part] for part in batch], buffers))
+            yield from scored
 
-    def _score(self, columns: Columns, instances: Ids, buffer: NDArray[np.floating]) -> CountedBlock:
-        return self._count(instances, columns.block(instances, buffer))
+    def _score(self, columns: Columns, instances: Ids, buffer: NDArray[Any]) -> CountedBlock:
+        """Score one block and count each part of it while its scores are in the processor's cache."""
+        version = self._pool.version  # before counting: what is taken meanwhile makes the counts out of date
+        opened = columns.open(instances, buffer)
+        block = self._for_kernels(opened)
+        counts = np.zeros((len(instances), 2), np.int64)
+        for part in columns.fill(instances, opened):
+            kernels.count_candidates(block, part.start, part.stop, self._pool.free, counts)
+        kernels.discount_barred(block, *self._barred(instances), self._pool.free, counts)
+        return CountedBlock(instances, block, columns, counts[:, 0], counts[:, 1], version)
 
     def candidates(self, block: CountedBlock, row: int) -> Ids:
         """The (k,) columns that one row could be given at this moment, ascending."""
         free = self._pool.free_for(int(block.instances[row]))
         return np.asarray(kernels.select_candidates(block.scored, row, free))
 
-    def _buffers(self, columns: Columns, instances: int, count: int) -> list[NDArray[np.floating]]:
+    def _buffers(self, columns: Columns, instances: int, count: int) -> list[NDArray[Any]]:
         width = len(self._pool.ids)
         rows = self._work.memory_mib * 2**20 // (count * max(1, width) * columns.dtype.itemsize)
         shape = (max(1, min(rows, MOST_ROWS, instances)), width)
         return [np.empty(shape, columns.dtype) for _ in range(count)]
 
-    def _count(self, instances: Ids, scored: ScoreBlock) -> CountedBlock:
-        version = self._pool.version  # before counting: what is taken meanwhile makes the counts out of date
-        block = self._with_band(scored)
-        counts = np.empty((len(instances), 2), np.int64)
-        kernels.count_candidates(block, self._pool.free, *self._barred(instances), counts)
-        return CountedBlock(instances, block, counts[:, 0], counts[:, 1], version)
-
-    def _with_band(self, scored: ScoreBlock) -> kernels.Block:
-        low, high = scored.band()
+    def _for_kernels(self, scored: ScoreBlock) -> kernels.Block:
         return kernels.Block(
             scores=scored.scores,
-            low=low,
-            high=high,
+            low=scored.low,
+            high=scored.high,
             golds=scored.golds,
-            margin=scored.margin,
+            exact=scored.exact,
+            slack=product_margin(scored.images),
             at_least=self._options.strictness is Strictness.AT_LEAST,
             images=scored.images,
             inferences=scored.inferences,
@@ -245,6 +252,6 @@ class Scorer:
         return starts, np.concatenate(lists) if starts[-1] else np.empty(0, np.intp)
 
 
-def _narrow(buffer: NDArray[np.floating], width: int) -> NDArray[np.floating]:
+def _narrow(buffer: NDArray[Any], width: int) -> NDArray[Any]:
     """The same memory as rows of fewer columns, still without gaps."""
     return buffer.reshape(-1)[: len(buffer) * width].reshape(len(buffer), width)

@@ -14,7 +14,6 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
 
 from curation.negatives.candidates import CountedBlock, Counts, Ids, Pool, Scorer
 from curation.negatives.filters import as_mask, cap_verbatim
@@ -110,8 +109,7 @@ def build_comparison_sets(
     capped = options.verbatim_cap is VerbatimCap.BEFORE_FLOOR
     ids = cap_verbatim(soft.tolist(), texts, options.max_verbatim) if capped else soft
     pool = Pool(ids, texts, options, image_ids)
-    # Our own threads multiply block by block: the product's would only wait for one another, and for processors.
-    with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(work.threads) as threads:
+    with ThreadPoolExecutor(work.threads) as threads:
         vectors = TextVectors(text_vectors)
         scorer = Scorer(plausibility, pool, options, work, threads)
         passes = _Passes(plausibility.shape[0], options, work)

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from curation.negatives import kernels
 from curation.negatives.candidates import CountedBlock, Ids, Pool
 from curation.negatives.options import ComparisonSetOptions, Diversity
-from curation.negatives.plausibility import blocks_of, precision, unit_vectors
+from curation.negatives.plausibility import precision, unit_vectors
+from curation.negatives.products import blocks_of
 
 HEAD = 64
 ITERATIONS = 3
@@ -88,7 +89,7 @@ def pick_greedily(
 
     The first pick has no similarity; the lowest column wins a tie. There must be enough to pick.
     """
-    upper = block.scored.scores[row, columns].astype(np.float64) + block.scored.margin
+    upper = block.columns.at_most(block.scored.scores[row, columns])
     ids = pool.ids[columns]
     candidates = kernels.Candidates(columns, ids, pool.numbers[columns], upper, *vectors.bounds(ids))
     taste = kernels.Taste(options.size, options.weight, options.diversity is Diversity.MAX)

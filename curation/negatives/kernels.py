@@ -4,7 +4,7 @@ Never imported by web code (numba). Kernels release the interpreter lock, so tha
 
 A plausibility or similarity is *defined* as ``dot``: the float64 sum of products in one fixed order, whatever block,
 thread or BLAS library is at work. Equal vectors therefore give equal values, bit for bit. Scores that come from
-a matrix product may be off by ``margin``; they only decide what is clear, and ``dot`` decides the rest.
+a matrix product may be off; they only decide what is clear, and ``dot`` decides the rest.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from curation.dedup.kernels import kernel
 
-CHUNK = 128  # columns counted at once; one by one where a score is close, so few
+CHUNK = 512  # columns counted at once; those that are close are looked for only where there are some
 LANES = 8
 # Cosine of unit vectors, rounding of their components included, is never below this.
 LEAST_COSINE = -1.0 - 1e-6
@@ -25,16 +25,18 @@ LEAST_COSINE = -1.0 - 1e-6
 class Block(NamedTuple):
     """Scores of c inferences for b instances, and what decides those that are close to the gold one.
 
-    scores: (b, c). low, high: (b,) of the same type; outside of them a score is decided. golds: (b,) float64. images:
-    (b, d) and inferences: (c, d), whose ``dot`` is the plausibility where margin is not 0; else scores are. at_least:
-    a candidate may be as plausible as the gold, not only more.
+    scores: (b, c). low, high: (b,) of the same type; outside of them a score is decided. golds: (b,) float64. exact:
+    scores are the plausibility; if not, the ``dot`` of images (b, d) and inferences (c, d) is. slack: how far their
+    product summed in their own precision, in any order, may be from that. at_least: a candidate may be as plausible
+    as the gold, not only more.
     """
 
     scores: NDArray[Any]
     low: NDArray[Any]
     high: NDArray[Any]
     golds: NDArray[np.float64]
-    margin: float
+    exact: bool
+    slack: float
     at_least: bool
     images: NDArray[Any]
     inferences: NDArray[Any]
@@ -119,78 +121,113 @@ def mean_similarity(vectors: Any, ids: Any) -> Any:
 
 @kernel()
 def _passes(  # noqa: PLR0917 - handing over a structure would cost more than the work
-    score: Any, gold: float, margin: float, at_least: bool, image: Any, inference: Any, lanes: Any
+    score: Any, gold: float, exact: bool, at_least: bool, image: Any, inference: Any, lanes: Any
 ) -> Any:
     """Decide a score that is close to the gold one's, by the plausibility itself."""
-    value = np.float64(score) if margin == 0 else dot(image, inference, lanes)
+    value = np.float64(score) if exact else dot(image, inference, lanes)
     return value > gold or (at_least and value == gold)
 
 
-@kernel()
-def count_candidates(block: Block, free: Any, starts: Any, barred: Any, counts: Any) -> None:
-    """Count candidates among all columns and among the free ones into counts (b, 2).
+@kernel({"reassoc", "contract"})
+def _quick_dot(first: Any, second: Any) -> Any:
+    """Sum of first[k] x second[k] in their own precision, in any order."""
+    total = first.dtype.type(0)
+    for k in range(len(first)):
+        total += first[k] * second[k]
+    return total
 
-    free: (c,) int32, 0 or 1. barred: columns that are none of row r's candidates, at starts[r] to starts[r + 1].
+
+@kernel()
+def count_candidates(block: Block, start: int, stop: int, free: Any, counts: Any) -> None:
+    """Add candidates among the columns start to stop, and the free ones of them, to counts (b, 2).
+
+    free: (c,) int32, 0 or 1.
     """
-    scores, low, high, golds, margin, at_least, images, inferences = block
+    scores, low, high, golds, exact, slack, at_least, images, inferences = block
     lanes = np.empty(images.shape[1] // LANES + 1)
-    columns = scores.shape[1]
+    found = np.empty(CHUNK + 1, np.int64)
     for row in range(len(scores)):
-        least, most, gold = low[row], high[row], golds[row]
+        image, gold = images[row], golds[row]
         every, left = 0, 0
-        for begin in range(0, columns, CHUNK):
-            end = min(begin + CHUNK, columns)
-            sure, sure_free, close = _count_chunk(scores[row, begin:end], free[begin:end], least, most)
-            every += sure
-            left += sure_free
-            for column in range(begin, end if close else begin):
-                score = scores[row, column]
-                if least <= score <= most and _passes(
-                    score, gold, margin, at_least, images[row], inferences[column], lanes
-                ):
-                    every += 1
-                    left += free[column]
+        for begin in range(start, stop, CHUNK):
+            end = min(begin + CHUNK, stop)
+            line = scores[row, begin:end]
+            above, above_free, close = _count_chunk(line, free[begin:end], low[row], high[row])
+            every += above
+            left += above_free
+            for place in found[: _find_close(line, low[row], high[row], found) if close else 0]:
+                column = begin + place
+                difference = 0.0 if exact else np.float64(_quick_dot(image, inferences[column])) - gold
+                passes = difference > 0  # unpredictable: no branch
+                if abs(difference) <= slack:
+                    passes = _passes(line[place], gold, exact, at_least, image, inferences[column], lanes)
+                every += passes
+                left += passes & free[column]
+        counts[row, 0] += every
+        counts[row, 1] += left
+
+
+@kernel()
+def discount_barred(block: Block, starts: Any, barred: Any, free: Any, counts: Any) -> None:
+    """Take what may be no candidate from counts (b, 2): the barred columns starts[r] to starts[r + 1] of row r."""
+    scores, low, high, golds, exact, _, at_least, images, inferences = block
+    lanes = np.empty(images.shape[1] // LANES + 1)
+    for row in range(len(scores)):
         for column in barred[starts[row] : starts[row + 1]]:
             score = scores[row, column]
-            if score > most or (
-                score >= least
-                and _passes(score, gold, margin, at_least, images[row], inferences[column], lanes)
+            if score > high[row] or (
+                score >= low[row]
+                and _passes(score, golds[row], exact, at_least, images[row], inferences[column], lanes)
             ):
-                every -= 1
-                left -= free[column]
-        counts[row, 0], counts[row, 1] = every, left
+                counts[row, 0] -= 1
+                counts[row, 1] -= free[column]
 
 
 @kernel()
 def _count_chunk(scores: Any, free: Any, low: Any, high: Any) -> Any:
     """How many of the scores are above high, how many of those are free, and whether any is from low to high."""
-    sure, sure_free, close = np.int32(0), np.int32(0), np.int32(0)
+    above, above_free, close = np.int32(0), np.int32(0), np.int32(0)
     for column in range(len(scores)):
-        above = np.int32(scores[column] > high)
-        sure = np.int32(sure + above)
-        sure_free = np.int32(sure_free + (above & free[column]))
+        more = np.int32(scores[column] > high)
+        above = np.int32(above + more)
+        above_free = np.int32(above_free + (more & free[column]))
         close = np.int32(close + np.int32(scores[column] >= low))
-    return sure, sure_free, close > sure
+    return above, above_free, close > above
+
+
+@kernel()
+def _find_close(scores: Any, low: Any, high: Any, found: Any) -> Any:
+    """Write the positions of the scores from low to high into found, which is longer; return how many they are."""
+    count = np.int64(0)
+    for column in range(len(scores)):  # without a branch, since none could be predicted
+        found[count] = column
+        count = count + (np.int64(scores[column] >= low) & np.int64(scores[column] <= high))
+    return count
 
 
 @kernel()
 def select_candidates(block: Block, row: int, free: Any) -> Any:
     """The candidates of one row among the free columns, ascending. free: (c,) int32, 0 or 1."""
-    scores, low, high, golds, margin, at_least, images, inferences = block
+    scores, low, high, golds, exact, slack, at_least, images, inferences = block
     least, most, gold = low[row], high[row], golds[row]
     line, image = scores[row], images[row]
     lanes = np.empty(len(image) // LANES + 1)
     found = np.empty(len(free) + 1, np.int64)
     near = np.int64(0)
-    for column in range(len(free)):  # without a branch, since none could be predicted
+    for column in range(len(free)):
         found[near] = column
         near = near + (np.int64(line[column] >= least) & np.int64(free[column]))
-    count = 0
+    count = np.int64(0)
     for column in found[:near]:
-        score = line[column]
-        if score > most or _passes(score, gold, margin, at_least, image, inferences[column], lanes):
-            found[count] = column
-            count += 1
+        if line[column] > most:
+            passes = True
+        else:
+            difference = 0.0 if exact else np.float64(_quick_dot(image, inferences[column])) - gold
+            passes = difference > 0
+            if abs(difference) <= slack:
+                passes = _passes(line[column], gold, exact, at_least, image, inferences[column], lanes)
+        found[count] = column
+        count += np.int64(passes)
     return found[:count].copy()
 
 
@@ -207,7 +244,7 @@ def pick(block: Block, row: int, candidates: Candidates, rows: Any, left: Any, t
     size, weight, nearest = taste
     image, inferences, m = block.images[row], block.inferences, len(upper)
     lanes = np.empty(max(len(image), rows.shape[1]) // LANES + 1)
-    known, taken = np.full(m, block.margin == 0), np.zeros(m, np.bool_)
+    known, taken = np.full(m, block.exact), np.zeros(m, np.bool_)
     seen, gathered = np.zeros(m, np.int64), np.full(m, -np.inf if nearest else 0.0)
     least, bounds = gathered.copy(), np.empty(m)
     picked, figures, computed = np.empty(size, np.int64), np.empty((size, 3)), 0
@@ -258,6 +295,17 @@ def _bound_values(taste: Taste, turn: int, upper: Any, least: Any, taken: Any, b
         if not taken[t] and (top < 0 or bounds[t] > bounds[top]):
             top = t
     return top
+
+
+@kernel()
+def order_bfloat16(words: Any) -> None:
+    """Turn (b, c) int16, the bits of bfloat16 numbers, into integers that have their order: sign x magnitude."""
+    for row in range(len(words)):
+        line = words[row]
+        for column in range(len(line)):
+            sign = line[column] >> np.int16(15)
+            magnitude = line[column] & np.int16(0x7FFF)
+            line[column] = (magnitude ^ sign) - sign
 
 
 @kernel()

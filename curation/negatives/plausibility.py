@@ -6,6 +6,7 @@ The whole matrix of a test split is gigabytes; nothing here holds more than one 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 
 from curation.dedup.vectors import MATRIX_DIMENSIONS, check_vectors
 from curation.negatives.kernels import dots, scale_rows
+from curation.negatives.products import PlainProduct, ScoreProduct, Scores, blocks_of, outward
 from curation.records import InvalidInput
 
 UNIT_BLOCK = 1024
@@ -23,23 +25,18 @@ UNIT_BLOCK = 1024
 class ScoreBlock:
     """Scores of c inferences for b instances, and what decides those that are close to the gold one.
 
-    scores: (b, c). golds: (b,) float64, each gold inference's plausibility. margin: by how much a
-    score may differ from the plausibility; 0 where it is the plausibility. images: (b, d) and inferences: (c, d)
-    unit vectors whose ``dot`` is the plausibility; d is 0 where the margin is.
+    scores: (b, c) words of some product; those from low to high, (b,) each, need a closer look. golds: (b,) float64,
+    each gold inference's plausibility. exact: whether scores are the plausibility. If not, images (b, d) and
+    inferences (c, d) are the unit vectors whose ``dot`` it is; d is 0 where scores are exact.
     """
 
     scores: NDArray[Any]
+    low: NDArray[Any]
+    high: NDArray[Any]
     golds: NDArray[np.float64]
-    margin: float
+    exact: bool
     images: NDArray[Any]
     inferences: NDArray[Any]
-
-    def band(self) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Scores below low or above high, (b,) each and of the scores' type, need no closer look."""
-        kind = self.scores.dtype
-        low = np.nextafter((self.golds - self.margin).astype(kind), kind.type(-np.inf))
-        high = np.nextafter((self.golds + self.margin).astype(kind), kind.type(np.inf))
-        return low, high
 
 
 class Columns(Protocol):
@@ -50,8 +47,20 @@ class Columns(Protocol):
         """Type of the scores."""
         ...
 
-    def block(self, instances: NDArray[np.intp], buffer: NDArray[Any]) -> ScoreBlock:
-        """Score (b,) instances into the first b rows of a (>= b, c) buffer."""
+    def open(self, instances: NDArray[np.intp], buffer: NDArray[Any]) -> ScoreBlock:
+        """A block of (b,) instances, whose scores are to be in the first b rows of a (>= b, c) buffer."""
+        ...
+
+    def fill(self, instances: NDArray[np.intp], block: ScoreBlock) -> Iterator[slice]:
+        """Score the block; give each part of the columns as soon as its scores are there."""
+        ...
+
+    def at_most(self, scores: NDArray[Any]) -> NDArray[np.float64]:
+        """The greatest plausibility, (k,), that (k,) scores can stand for."""
+        ...
+
+    def one_processor(self) -> AbstractContextManager[object]:
+        """While this lasts, a thread that fills a block keeps to one processor."""
         ...
 
 
@@ -94,16 +103,22 @@ class EmbeddingPlausibility:
     """Cosine of image+region vectors with inference vectors.
 
     Vectors are scaled to length 1 in float64 and kept in their own precision. The plausibility of a pair is their
-    ``dot``. A product of whole blocks finds what is clear: summed in whatever order, the product of two unit vectors
-    of d components is off by at most d u / (1 - d u), with unit roundoff u (Higham 2002, section 3.1). The margin is
-    that of the block's type plus that of ``dot``, and a little wider, as rounded vectors are not quite of length 1.
-    So results depend neither on the size of a block nor on the library that multiplies, and verbatim copies are
-    exactly as plausible as one another.
+    ``dot``. A product of whole blocks finds what is clear, and says how far it may be off. So results depend neither
+    on the product nor on the size of a block, and verbatim copies are exactly as plausible as one another.
     """
 
-    def __init__(self, images: NDArray[np.floating], inferences: NDArray[np.floating]) -> None:
-        """images: (m, d), inferences: (n, d), any length but zero. Raises InvalidInput for bad vectors."""
+    def __init__(
+        self,
+        images: NDArray[np.floating],
+        inferences: NDArray[np.floating],
+        product: ScoreProduct | None = None,
+    ) -> None:
+        """images: (m, d), inferences: (n, d), any length but zero; product: numpy's when absent.
+
+        Raises InvalidInput for bad vectors.
+        """
         dtype = precision(images, inferences)
+        self._product = product or PlainProduct()
         self._images = unit_vectors(images, "image embeddings", dtype)
         self._inferences = unit_vectors(inferences, "inference embeddings", dtype)
         if self._images.shape[1] != self._inferences.shape[1]:
@@ -122,7 +137,9 @@ class EmbeddingPlausibility:
         """A copy of the (c, d) vectors; of all of them, none is made."""
         every = np.array_equal(ids, np.arange(len(self._inferences)))
         chosen = self._inferences if every else self._inferences[ids]
-        return _EmbeddingColumns(self._images, self._inferences, chosen)
+        return _EmbeddingColumns(
+            self._images, self._inferences, chosen, self._product.prepare(self._images, chosen)
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,16 +151,25 @@ class _MatrixColumns:
     def dtype(self) -> np.dtype[Any]:
         return precision(self.matrix)
 
-    def block(self, instances: NDArray[np.intp], buffer: NDArray[Any]) -> ScoreBlock:
-        golds = np.empty(len(instances))
-        for place, instance in enumerate(instances):
+    def open(self, instances: NDArray[np.intp], buffer: NDArray[Any]) -> ScoreBlock:
+        golds = np.array([self.matrix[instance, instance] for instance in instances.tolist()], np.float64)
+        images, inferences = (np.empty((len(side), 0), self.dtype) for side in (instances, self.ids))
+        band = outward(golds, 0.0, self.dtype)
+        return ScoreBlock(buffer[: len(instances)], *band, golds, True, images, inferences)
+
+    def fill(self, instances: NDArray[np.intp], block: ScoreBlock) -> Iterator[slice]:
+        for place, instance in enumerate(instances.tolist()):
             row = self.matrix[instance]
             if not np.isfinite(row).all():
                 raise InvalidInput(f"plausibility: row {instance} holds NaN or infinity; compute it again")
-            buffer[place], golds[place] = row[self.ids], row[instance]
-        scores = buffer[: len(instances)]
-        images, inferences = (np.empty((len(side), 0), self.dtype) for side in (instances, self.ids))
-        return ScoreBlock(scores, golds, 0.0, images, inferences)
+            block.scores[place] = row[self.ids]
+        yield slice(0, len(self.ids))
+
+    def at_most(self, scores: NDArray[Any]) -> NDArray[np.float64]:
+        return scores.astype(np.float64)
+
+    def one_processor(self) -> AbstractContextManager[object]:
+        return nullcontext()
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,27 +177,26 @@ class _EmbeddingColumns:
     images: NDArray[Any]
     inferences: NDArray[Any]
     chosen: NDArray[Any]
+    product: Scores
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        return self.chosen.dtype
+        return self.product.dtype
 
-    def block(self, instances: NDArray[np.intp], buffer: NDArray[Any]) -> ScoreBlock:
+    def open(self, instances: NDArray[np.intp], buffer: NDArray[Any]) -> ScoreBlock:
         images = self.images[instances]
-        scores = np.matmul(images, self.chosen.T, out=buffer[: len(instances)])
         golds = dots(images, self.inferences[instances])
-        return ScoreBlock(scores, golds, product_margin(images), images, self.chosen)
+        band = self.product.band(golds)
+        return ScoreBlock(buffer[: len(instances)], *band, golds, False, images, self.chosen)
 
+    def fill(self, instances: NDArray[np.intp], block: ScoreBlock) -> Iterator[slice]:
+        return self.product.fill(instances, block.scores)
 
-def product_margin(vectors: NDArray[Any]) -> float:
-    """How far a product of unit vectors of (n, d) may be from their ``dot``."""
-    d = vectors.shape[1]
-    return 1.01 * (_summation_error(d, vectors.dtype) + _summation_error(d, np.dtype(np.float64)))
+    def at_most(self, scores: NDArray[Any]) -> NDArray[np.float64]:
+        return self.product.at_most(scores)
 
-
-def _summation_error(d: int, kind: np.dtype[Any]) -> float:
-    rounding = d * float(np.finfo(kind).eps) / 2
-    return rounding / (1 - rounding)
+    def one_processor(self) -> AbstractContextManager[object]:
+        return self.product.one_processor()
 
 
 def precision(*arrays: NDArray[Any]) -> np.dtype[Any]:
@@ -190,12 +215,6 @@ def unit_vectors(vectors: NDArray[np.floating], name: str, dtype: np.dtype[Any])
     for part in blocks_of(len(rows), UNIT_BLOCK):
         scale_rows(np.array(vectors[part], precision(vectors)), rows[part])
     return rows
-
-
-def blocks_of(n: int, size: int) -> Iterator[slice]:
-    """Slices of at most size that cover 0 to n."""
-    for start in range(0, n, size):
-        yield slice(start, min(start + size, n))
 
 
 def _check_gold_exists(shape: tuple[int, ...]) -> None:

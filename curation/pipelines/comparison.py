@@ -28,6 +28,7 @@ from curation.negatives.options import Keep, Work
 from curation.negatives.plausibility import EmbeddingPlausibility
 from curation.negatives.promise import PromiseRanking
 from curation.pipelines.encoders import Encoders, encoders, is_parallel, preprocessing_of
+from curation.pipelines.score_products import best_score_product
 from curation.pipelines.vectors import Maker, Steps, open_image, vectors_of
 from curation.records import InvalidInput
 from curation.services.comparison import BuiltRound, BuiltSet, RoundOptions, store_round
@@ -85,7 +86,8 @@ def build_comparison_round(
         steps,
     )
     try:
-        soft, result = _chosen(pairs, options, sentences, EmbeddingPlausibility(regions, matching), steps)
+        plausibility = EmbeddingPlausibility(regions, matching, best_score_product())
+        soft, result = _chosen(pairs, options, sentences, plausibility, steps)
     except InvalidInput as error:
         raise Refused(str(error)) from error
     built = _built(pairs, soft, result, made, options)

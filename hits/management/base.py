@@ -11,6 +11,8 @@ from django.db import OperationalError, ProgrammingError
 from hits.mturk.port import MarketplaceError
 from hits.services.errors import Refused, Unconfirmed
 
+INTERRUPTED = 130  # what shells call Ctrl-C
+
 
 class DeerstalkerCommand(BaseCommand):
     """A command with ``--json``. Progress and warnings go to stderr; stdout belongs to the result."""
@@ -44,6 +46,11 @@ class DeerstalkerCommand(BaseCommand):
 def bad_input(message: str) -> CommandError:
     """Return the error for input that cannot be used: one line, and exit status 2."""
     return CommandError(" ".join(message.split()), returncode=2)
+
+
+def interrupted() -> CommandError:
+    """Return the error for Ctrl-C in a command that writes at its end only."""
+    return CommandError("stopped; nothing was written", returncode=INTERRUPTED)
 
 
 def emit_json(command: BaseCommand, result: dict[str, Any]) -> None:

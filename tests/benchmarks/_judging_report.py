@@ -3,11 +3,12 @@
 Takes the configured database, an empty one of its own, which ``tests.benchmarks.judging --report`` makes.
 """
 
-import resource
 import statistics
 import time
 from typing import Any
 from urllib.parse import urlsplit
+
+from hits.management.memory import peak_mib
 
 ITEMS, JUDGES, WORKERS = 40_334, 3, 200  # × 3 questions: 363,006 ratings
 LOADS = 7
@@ -44,7 +45,7 @@ def measured(items: int) -> dict[str, Any]:
     started = time.perf_counter()
     batch = fill(project, images, Crowd(items=items, judges=JUDGES, workers=WORKERS))
     filled = time.perf_counter() - started
-    before = _peak()
+    before = peak_mib()
     started = time.perf_counter()
     report = compute(project=project, kind="observation_review")
     computed = time.perf_counter() - started
@@ -68,7 +69,7 @@ def measured(items: int) -> dict[str, Any]:
         "workers": WORKERS,
         "fill_seconds": round(filled, 1),
         "compute_seconds": round(computed, 1),
-        "compute_peak_mib": round(_peak()),
+        "compute_peak_mib": round(peak_mib()),
         "peak_before_mib": round(before),
         "goal_seconds": MOST_SECONDS,
         "pages": {name: _loaded(client, address) for name, address in pages.items()},
@@ -95,8 +96,3 @@ def _loaded(client: Any, address: str) -> dict[str, Any]:
         "queries": len(queries),
         "kilobytes": round(len(reply.content) / 1000),
     }
-
-
-def _peak() -> float:
-    """Return the most memory that this process has had, in MiB."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024

@@ -8,7 +8,6 @@ is a process of its own, so that its peak memory is its own; the sides take turn
 import argparse
 import hashlib
 import json
-import resource
 import statistics
 import subprocess
 import sys
@@ -20,6 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hits.management.memory import peak_mib
 from tests.benchmarks._embeddings import make
 from tests.benchmarks._machine import machine
 
@@ -47,9 +47,9 @@ def side(name: str, features: Path, linkage: str, product: str, labels: Path) ->
     rows = np.load(features)
     k = clusters_of(len(rows))
     before = _rate(rows) if name == "ours" else 0.0
-    loaded = _peak_mib()
+    loaded = peak_mib()
     found = _ours(rows, k, linkage, product) if name == "ours" else _scipy(rows, k, linkage)
-    clustered = _peak_mib()
+    clustered = peak_mib()
     np.save(labels, found.pop("labels"))
     if name == "ours":
         rate = max(before, _rate(rows))
@@ -109,10 +109,6 @@ def _rate(rows: NDArray[np.float32]) -> float:
         np.matmul(left, right.T, out=out)
         best = min(best, time.perf_counter() - started)
     return 2 * size * size * rows.shape[1] / best
-
-
-def _peak_mib() -> float:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
 # All sides.

@@ -16,7 +16,6 @@ import argparse
 import io
 import json
 import os
-import resource
 import statistics
 import sys
 import tempfile
@@ -30,6 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image as Pillow
 
+from hits.management.memory import peak_mib
 from tests.benchmarks._machine import machine
 
 ROUNDS = 3
@@ -180,7 +180,7 @@ def measure(name: str, rounds: int) -> dict[str, Any]:
         **compared(runs, len(files)),
         "min_cosine": round(float((reference * ours).sum(axis=1).min()), 6),
         "goals": GOALS,
-        "peak_mib": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024),
+        "peak_mib": round(peak_mib()),
     }
 
 

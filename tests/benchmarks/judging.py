@@ -10,7 +10,6 @@ the tables of docs/decisions.md and docs/performance.md from the same figures; `
 import argparse
 import json
 import os
-import resource
 import subprocess
 import sys
 import tempfile
@@ -21,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from hits.management.memory import peak_mib
 from tests.benchmarks._judging_simulation import simulation_figures, simulation_tables
 from tests.support.simulated_workers import SEED, majority
 from validation.domain import dawid_skene
@@ -30,7 +30,6 @@ from validation.domain.scales import SCALES
 ITEMS = 121_000  # as many pairs as have 363,000 judgments by three people each
 JUDGES = 3
 RATERS = 500
-MIB = 1024  # ru_maxrss is in KiB
 
 
 def judged_rows() -> Iterator[Judged]:
@@ -82,9 +81,9 @@ def agreement_figures() -> dict[str, Any]:
     from validation.domain.agreement import Metric, coefficients, coincidences, hardest_items
     from validation.domain.tables import tables
 
-    before = _peak()
+    before = peak_mib()
     reading, found = _timed(lambda: tables(judged_rows(), "observation_review"))
-    read = _peak()
+    read = peak_mib()
 
     def everything(table: RatingTable) -> float:
         values = coefficients(table, rng=np.random.default_rng(SEED))
@@ -102,7 +101,7 @@ def agreement_figures() -> dict[str, Any]:
         "reading_into_three_tables": reading,
         "ratings_363000": first,
         "ratings_1089000_in_three_dimensions": three,
-        "peak_mib": round(_peak()),
+        "peak_mib": round(peak_mib()),
         "of_which_before_mib": round(before),
         "of_which_tables_mib": round(read - before),
         "alpha_ordinal": alphas,
@@ -112,10 +111,10 @@ def agreement_figures() -> dict[str, Any]:
 def dawid_skene_figures() -> dict[str, Any]:
     """Measure a million labels here and in crowd-kit: the same table, tolerance and process."""
     table = million()
-    before = _peak()
+    before = peak_mib()
     ours, found = _timed(lambda: dawid_skene.fit(table))
     longest, _ = _timed(lambda: dawid_skene.fit(table, tolerance=-np.inf))
-    peak = _peak()
+    peak = peak_mib()
     import pandas as pd
     from crowdkit.aggregation import DawidSkene
 
@@ -133,7 +132,7 @@ def dawid_skene_figures() -> dict[str, Any]:
         "all_100_iterations": longest,
         "peak_mib": round(peak),
         "of_which_before_mib": round(before),
-        "crowd_kit": {"iterations": len(model.loss_history_), "fit": theirs, "peak_mib": round(_peak())},
+        "crowd_kit": {"iterations": len(model.loss_history_), "fit": theirs, "peak_mib": round(peak_mib())},
         "times_as_fast": round(theirs["cpu"] / ours["cpu"], 1),
         "posteriors_apart_at_most": float(f"{apart:.1e}"),
     }
@@ -179,10 +178,6 @@ def _timed(work: Callable[[], Any]) -> tuple[dict[str, float], Any]:
     found = work()
     took = {"seconds": round(time.perf_counter() - wall, 2), "cpu": round(time.process_time() - cpu, 2)}
     return took, found
-
-
-def _peak() -> float:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / MIB
 
 
 def _child(part: str) -> dict[str, Any]:

@@ -32,7 +32,8 @@ from curation.negatives.options import (
     VerbatimCap,
     Work,
 )
-from curation.negatives.plausibility import EmbeddingPlausibility, PlausibilityMatrix, product_margin
+from curation.negatives.plausibility import EmbeddingPlausibility, PlausibilityMatrix
+from curation.negatives.products import product_margin
 from curation.records import InvalidInput, SkipReason
 
 DIMENSIONS = 16  # a power of four, so that vectors of signs are scaled exactly

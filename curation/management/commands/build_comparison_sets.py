@@ -12,13 +12,14 @@ from curation.dedup.cuts import Linkage
 from curation.evaluation.inputs import read_json, read_npy
 from curation.features.parallel import usable_cores
 from curation.management.naming import name_file
+from curation.management.products import add_filter, score_product
 from curation.management.set_rules import NUMBERS, RULES, add_rule, add_rules, add_soft_deduplication
 from curation.negatives.comparison_sets import ComparisonSetResult, DraftSet, build_comparison_sets
 from curation.negatives.filters import cluster_softly
 from curation.negatives.options import ComparisonSetOptions, Keep, Shortcut, Work
 from curation.negatives.plausibility import EmbeddingPlausibility, Plausibility, PlausibilityMatrix
 from curation.records import InvalidInput
-from hits.management.base import DeerstalkerCommand, bad_input, emit_json
+from hits.management.base import DeerstalkerCommand, bad_input, emit_json, interrupted
 
 FILES = {
     "plausibility": "plausibility",
@@ -56,6 +57,7 @@ class Command(DeerstalkerCommand):
         parser.add_argument(
             "--seed", type=int, help="of the random order, and of the members kept of clusters"
         )
+        add_filter(parser)
         parser.add_argument("--memory-mib", type=int, default=Work().memory_mib, help="for scores, at most")
         parser.add_argument("--threads", type=int, default=usable_cores())
         parser.add_argument("--details", action="store_true", help="add the figures of every set to the JSON")
@@ -68,6 +70,8 @@ class Command(DeerstalkerCommand):
         except InvalidInput as error:
             files = {label: options[flag] for label, flag in FILES.items()}
             raise bad_input(name_file(str(error), files)) from error
+        except KeyboardInterrupt as error:
+            raise interrupted() from error
         finally:
             if shown is not None:
                 shown.close()
@@ -153,7 +157,8 @@ def _plausibility(options: dict[str, Any]) -> Plausibility:
         return PlausibilityMatrix(_matrix(options["plausibility"]))
     if not (images and inferences):
         raise InvalidInput("give --plausibility, or --image-embeddings together with --inference-embeddings")
-    return EmbeddingPlausibility(_matrix(images), _matrix(inferences))
+    rows = _matrix(images)
+    return EmbeddingPlausibility(rows, _matrix(inferences), score_product(options["filter"], len(rows)))
 
 
 def _matrix(path: Path) -> NDArray[np.floating]:

@@ -1,6 +1,5 @@
 """``manage.py deduplicate --features F.npy --clusters K [--linkage …] [--out L.npy] [--seed S]``."""
 
-import resource
 import sys
 import time
 from argparse import ArgumentParser
@@ -8,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from django.core.management.base import CommandError
 from numpy.typing import NDArray
 
 from curation.dedup.cuts import (
@@ -24,19 +22,17 @@ from curation.dedup.cuts import (
 )
 from curation.dedup.hierarchical import MEMORY_LIMIT_BYTES, cluster
 from curation.dedup.members import keep_first, keep_largest, keep_medoid, keep_random
-from curation.dedup.products import BlockProduct, Float32Product
 from curation.evaluation.inputs import read_npy
 from curation.files import write_npy
 from curation.management.naming import name_file
+from curation.management.products import add_filter, block_product
 from curation.records import InvalidInput
-from hits.management.base import DeerstalkerCommand, bad_input, emit_json
+from hits.management.base import DeerstalkerCommand, bad_input, emit_json, interrupted
+from hits.management.memory import peak_mib
 
 WARM_UP_ROWS = 500
 MIB = 2**20
 KEEP = ("random", "medoid", "first", "largest")
-FILTERS = ("auto", "fp32", "bf16")
-ROWS_WORTH_TORCH = 20_000  # below, loading torch takes longer than it saves
-INTERRUPTED = 130  # what shells call Ctrl-C
 
 
 class Command(DeerstalkerCommand):
@@ -57,9 +53,7 @@ class Command(DeerstalkerCommand):
             "--keep", choices=KEEP, default="random", help="which row of each cluster is kept"
         )
         parser.add_argument("--sizes", type=Path, help=".npy (n,), pixels of each row, for --keep largest")
-        parser.add_argument(
-            "--filter", choices=FILTERS, default="auto", help="changes the time, never the result"
-        )
+        add_filter(parser)
         parser.add_argument("--memory-mib", type=int, default=MEMORY_LIMIT_BYTES // MIB, help="most to take")
         parser.add_argument("--out", type=Path, help="write labels, int64 (n,), here")
         parser.add_argument("--seed", type=int, default=0, help="of the draw of kept members")
@@ -73,7 +67,7 @@ class Command(DeerstalkerCommand):
             files = {"features": options["features"], "sizes": options["sizes"]}
             raise bad_input(name_file(str(error), files)) from error
         except KeyboardInterrupt as error:
-            raise CommandError("stopped; nothing was written", returncode=INTERRUPTED) from error
+            raise interrupted() from error
 
     def _run(self, options: dict[str, Any]) -> None:
         features = _read(options["features"])
@@ -91,7 +85,7 @@ class Command(DeerstalkerCommand):
             "clusters": len(kept),
             "kept": kept.tolist(),
             "seconds": round(seconds, 4),
-            "peak_mib": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, 1),
+            "peak_mib": round(peak_mib(), 1),
             "method": found.method.value,
             "why": found.why,
             "threshold": found.threshold,
@@ -99,7 +93,7 @@ class Command(DeerstalkerCommand):
         emit_json(self, result)
 
     def _timed(self, features: NDArray[np.floating], options: dict[str, Any]) -> tuple[Clustering, float]:
-        linkage, product = Linkage(options["linkage"]), _product(options["filter"], len(features))
+        linkage, product = Linkage(options["linkage"]), block_product(options["filter"], len(features))
         cut = _cut(options)
         clusters_wanted(cut, len(features))  # refuse before the warm-up
         warm_up = features[:WARM_UP_ROWS]
@@ -133,20 +127,6 @@ def _cut(options: dict[str, Any]) -> Cut:
     if options["clusters"] is not None:
         return ByNumber(options["clusters"])
     return ByDistance(options["distance"]) if options["fraction"] is None else ByFraction(options["fraction"])
-
-
-def _product(name: str, rows: int) -> BlockProduct:
-    if rows < ROWS_WORTH_TORCH and name != "bf16":
-        return Float32Product()
-    from curation.pipelines import products
-
-    if name == "fp32":
-        return products.float32_product()
-    if name == "auto":
-        return products.best_product()
-    if not products.multiplies_bfloat16():
-        raise InvalidInput("--filter bf16: this processor does not multiply bfloat16; take fp32")
-    return products.BFloat16Product()
 
 
 def _keep(
