@@ -122,6 +122,7 @@ class Migration(migrations.Migration):
                 ('detector', models.CharField(max_length=120)),
                 ('revision', models.CharField(blank=True, max_length=120)),
                 ('options', models.JSONField(default=dict)),
+                ('figures', models.JSONField(default=dict)),
                 ('images', models.PositiveIntegerField(default=0)),
                 ('boxes', models.PositiveIntegerField(default=0)),
                 ('is_complete', models.BooleanField(default=False)),
@@ -422,6 +423,10 @@ class Migration(migrations.Migration):
         migrations.AddConstraint(
             model_name='textscore',
             constraint=models.UniqueConstraint(fields=('analysis', 'observation', 'field'), name='text_scored_once_per_analysis'),
+        ),
+        migrations.AddIndex(
+            model_name='sourcerecord',
+            index=models.Index(fields=['source', 'source_id'], name='source_record_name'),
         ),
         migrations.AddConstraint(
             model_name='textscore',

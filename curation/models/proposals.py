@@ -7,12 +7,16 @@ from hits.models import Image, Observation, Project
 
 
 class ProposalRun(models.Model):
-    """One run of a detector over a project's images, or one imported file of proposals."""
+    """One run of a detector over a project's images, or one imported file of proposals.
+
+    ``options`` are what was asked for; ``figures`` say what the run found, so that its page adds up nothing.
+    """
 
     project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="proposal_runs")
     detector = models.CharField(max_length=120)
     revision = models.CharField(max_length=120, blank=True)
     options = models.JSONField(default=dict)
+    figures = models.JSONField(default=dict)
     images = models.PositiveIntegerField(default=0)
     boxes = models.PositiveIntegerField(default=0)
     is_complete = models.BooleanField(default=False)

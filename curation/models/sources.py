@@ -43,6 +43,7 @@ class SourceRecord(models.Model):
         constraints = [
             models.CheckConstraint(condition=Q(source__in=[s.value for s in Source]), name="source_known"),
         ]
+        indexes = [models.Index(fields=["source", "source_id"], name="source_record_name")]
 
     def __str__(self) -> str:
         return f"{self.source} {self.source_id}"

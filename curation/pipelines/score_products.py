@@ -29,7 +29,7 @@ from curation.negatives.products import (
 )
 from curation.pipelines.products import LENGTH_SLACK, multiplies_bfloat16
 
-ROWS = 4096
+ROWS = 512
 HALF = 16  # bits
 FLOAT32 = np.dtype(np.float32)
 
