@@ -65,7 +65,7 @@ test-long:
 	scripts/chromium.sh
 	found=0; $(PY) -m pytest -m long --collect-only -qq >/dev/null || found=$$?; \
 	if [ $$found -eq 5 ]; then echo 'no slow tests yet'; \
-	else $(PY) -m pytest -m long --timeout 1800 -n auto --maxprocesses 4 $(PYTEST_ARGS); fi
+	else $(PY) -m pytest -m long --timeout 1800 -n $(AT_ONCE) --dist worksteal $(PYTEST_ARGS); fi
 
 lint:
 	scripts/setup.sh dev

@@ -68,6 +68,20 @@ def env_choices(name: str, choices: Sequence[str], *, default: tuple[str, ...] =
     return chosen
 
 
+def env_folder(name: str) -> Path | None:
+    """Return a folder's absolute path, or ``None`` when the variable is unset; whether it is there is not looked at.
+
+    A disk that is not mounted must not stop the start, and a path that depends on where a process stands must.
+    """
+    value = env_str(name)
+    if not value:
+        return None
+    path = Path(value)
+    if not path.is_absolute():
+        raise EnvError(f"{name}={value!r}: use an absolute path, such as /srv/imports")
+    return path
+
+
 def env_origin(name: str, default: str) -> str:
     """Return ``scheme://host[:port]`` without a path; anything more is refused."""
     value = env_str(name, default).rstrip("/")

@@ -6,7 +6,16 @@ import tempfile
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from annotation_site.env import env_bool, env_choices, env_int, env_list, env_origin, env_secret, env_str
+from annotation_site.env import (
+    env_bool,
+    env_choices,
+    env_folder,
+    env_int,
+    env_list,
+    env_origin,
+    env_secret,
+    env_str,
+)
 from hits import registry
 from hits.hints.card import Rule
 
@@ -192,6 +201,8 @@ STATIC_ROOT = VAR_DIR / "static"
 STATICFILES_DIRS = [BASE_DIR / "static"]
 MEDIA_ROOT = Path(env_str("MEDIA_ROOT", str(VAR_DIR / "media")))
 MEDIA_URL = "/media/"
+# Collections and files of proposals that the pages may import; empty: by command alone (docs/curation.md).
+IMPORTS_ROOT = env_folder("DEERSTALKER_IMPORTS")
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {"BACKEND": "annotation_site.staticfiles.ModuleAwareStorage"},

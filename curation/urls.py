@@ -6,6 +6,7 @@ from curation.views import (
     audits,
     curation,
     features,
+    import_proposals,
     jobs,
     leakage,
     proposals,
@@ -32,6 +33,11 @@ urlpatterns = [
         name="comparison-round",
     ),
     path(
+        "projects/<slug:slug>/curation/rounds/<int:round_id>/sets/<int:set_id>/leave-out",
+        rounds.leave_out,
+        name="comparison-set-leave-out",
+    ),
+    path(
         "projects/<slug:slug>/curation/rounds/<int:round_id>/skipped",
         rounds.round_skipped,
         name="comparison-round-skipped",
@@ -50,6 +56,11 @@ urlpatterns = [
     path(f"{_AUDIT}audit.csv", audits.audit_csv, name="curation-audit-csv"),
     path(f"{_AUDIT}audit.json", audits.audit_json, name="curation-audit-json"),
     path("projects/<slug:slug>/curation/sources/", sources.sources, name="curation-sources"),
+    path(
+        "projects/<slug:slug>/curation/sources/import/<str:source>",
+        sources.start_import,
+        name="curation-sources-import",
+    ),
     path("projects/<slug:slug>/curation/splits/", leakage.leakage, name="curation-leakage"),
     path("projects/<slug:slug>/curation/splits/check", leakage.check, name="curation-leakage-check"),
     path(
@@ -63,6 +74,7 @@ urlpatterns = [
         name="curation-leakage-offer",
     ),
     path(_PROPOSALS, proposals.proposals, name="curation-proposals"),
+    path(f"{_PROPOSALS}import", import_proposals.import_file, name="curation-proposals-import"),
     path(f"{_PROPOSALS}<int:run_id>/", proposals.proposal_run, name="curation-proposals-run"),
     path(f"{_PROPOSALS}<int:run_id>/measure", proposals.measure, name="curation-proposals-measure"),
     path(f"{_PROPOSALS}<int:run_id>/download", proposals.download, name="curation-proposals-download"),

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from itertools import pairwise
 from typing import TypeVar
+
+from curation.cores import usable_cores
 
 Item = TypeVar("Item")
 Found = TypeVar("Found")
@@ -45,15 +46,9 @@ class Crew:
 @contextmanager
 def crew(size: int | None = None) -> Iterator[Crew]:
     """Hire one thread per processor that this process may use."""
-    size = size or _processors()
+    size = size or usable_cores()
     with ThreadPoolExecutor(size, thread_name_prefix="dedup") as pool:
         try:
             yield Crew(pool, size)
         finally:
             pool.shutdown(cancel_futures=True)
-
-
-def _processors() -> int:
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,11 @@ from curation.dedup.cuts import Linkage, relabel_by_first_appearance
 from curation.dedup.vectors import unit_rows
 
 BLOCK_ROWS = 256
+Step = Callable[[], None]  # called between blocks; what it raises ends the work
+
+
+def no_step() -> None:
+    """Tell nobody."""
 
 
 def dense_bytes(n: int, d: int) -> int:
@@ -19,30 +24,37 @@ def dense_bytes(n: int, d: int) -> int:
     return n * (n - 1) * 8 + n * d * 8
 
 
-def dense_tree(features: NDArray[np.floating], linkage: Linkage) -> NDArray[np.float64]:
-    """scipy's merges of (n, d) features, (n - 1, 4), heights in the linkage's unit. Raises as unit_rows does."""
-    distances = condensed_cosine_distances(unit_rows(features, "features"))
+def dense_tree(features: NDArray[np.floating], linkage: Linkage, step: Step = no_step) -> NDArray[np.float64]:
+    """scipy's merges of (n, d) features, (n - 1, 4), heights in the linkage's unit. Raises as unit_rows does.
+
+    What step raises ends the work while distances are made, and before scipy begins. scipy itself cannot be stopped
+    and holds the interpreter's lock: no other thread of the process runs meanwhile, about 4 s for 7,000 rows, and
+    growing with their square.
+    """
+    distances = condensed_cosine_distances(unit_rows(features, "features"), step)
     if linkage is Linkage.WARD:  # the Euclidean distance of unit vectors
         np.sqrt(np.multiply(distances, 2.0, out=distances), out=distances)
+    step()
     tree: NDArray[np.float64] = merge_tree(distances, method=linkage.value)
     return tree
 
 
-def condensed_cosine_distances(rows: NDArray[np.floating]) -> NDArray[np.float64]:
+def condensed_cosine_distances(rows: NDArray[np.floating], step: Step = no_step) -> NDArray[np.float64]:
     """Pairwise 1 - cosine of (n, d) unit rows, in scipy's condensed order: (n (n - 1) / 2,)."""
     n = len(rows)
     distances = np.empty(n * (n - 1) // 2, dtype=np.float64)
     position = 0
-    for row in _similarity_rows(rows):
+    for row in _similarity_rows(rows, step):
         np.subtract(1.0, row, out=distances[position : position + len(row)])
         position += len(row)
     # Rounding leaves copies a hair below zero, which is no distance.
     return np.maximum(distances, 0.0, out=distances)
 
 
-def _similarity_rows(rows: NDArray[np.floating]) -> Iterator[NDArray[np.floating]]:
+def _similarity_rows(rows: NDArray[np.floating], step: Step) -> Iterator[NDArray[np.floating]]:
     """The cosine of each row with every later row; whole blocks are multiplied at once for speed."""
     for start in range(0, len(rows), BLOCK_ROWS):
+        step()
         block = rows[start : start + BLOCK_ROWS] @ rows[start:].T
         for offset, similarity in enumerate(block):
             yield similarity[offset + 1 :]

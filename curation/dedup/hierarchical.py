@@ -121,9 +121,8 @@ class _Task:
                 f"distances and the limit is {self.memory / 2**30:.1f} GiB; cluster fewer rows at a time"
             )
         clock = Clock()
-        self.progress(0, 1)
         with clock.stage("scipy"):
-            tree = dense_tree(self.features, self.linkage)
+            tree = dense_tree(self.features, self.linkage, lambda: self.progress(0, 1))
         made = n - self.wanted if self.wanted else int(np.count_nonzero(tree[:, 2] <= self._distance))
         self.progress(1, 1)
         labels = labels_after(tree[:made, :2].astype(np.int64), n)

@@ -6,7 +6,6 @@ their unnormalised vectors are averaged, and the mean is scaled to length 1 (pap
 
 import threading
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,7 @@ from PIL import Image as Pillow
 from curation.features.encoder import EncoderUnavailable, Precision, unit_float32
 from curation.features.pixels import SCALING, Normalisation, pixels_of
 from curation.features.regions import Crop
-from curation.features.weights import SHA, SHORT, folder_sha256
+from curation.features.weights import SHA, SHORT, folder_of, folder_sha256, hub_commit
 from curation.records import Region
 from hits.domain.regions import RegionMode, draw_region
 
@@ -39,7 +38,8 @@ class ClipEncoder:
         precision: Precision = Precision.AUTO,
         crop: Crop = Crop.TWO_SQUARES,
     ) -> None:
-        model, processor, self._tokenizer = _load(source)
+        folder = folder_of(source, EncoderUnavailable)
+        model, processor, self._tokenizer, commit = _load(source, from_hub=folder is None)
         self._device = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
         self.precision = resolve_precision(precision, self._device)
         self._dtype = DTYPES[self.precision]
@@ -48,8 +48,8 @@ class ClipEncoder:
         self._norm = normalisation(processor)
         # A fast tokenizer is set anew for each call, and refuses two calls at once.
         self._tokenizing = threading.Lock()
-        self.name = f"CLIP {Path(source).name if Path(source).is_dir() else source}"
-        weights = _weights(source, model)
+        self.name = f"CLIP {folder.name if folder else source}"
+        weights = SHA + folder_sha256(folder) if folder else commit
         self.revision = f"{weights[: len(SHA) + SHORT]} {self.precision} {crop}"
         self.dim = int(model.config.projection_dim)
         self.preprocessing = described(self._norm, crop, self.precision, weights)
@@ -146,7 +146,8 @@ def _cpu_multiplies_bf16() -> bool:
     return any(supported is not None and bool(supported()) for supported in known)
 
 
-def _load(source: str) -> tuple[Any, Any, Any]:
+def _load(source: str, *, from_hub: bool) -> tuple[Any, Any, Any, str]:
+    """Return the model, its image processor and tokenizer, and the hub's commit of all three, or nothing."""
     from safetensors import SafetensorError  # noqa: PLC0415
     from transformers import AutoTokenizer, CLIPModel  # noqa: PLC0415 - takes seconds to import
 
@@ -156,23 +157,20 @@ def _load(source: str) -> tuple[Any, Any, Any]:
 
     disable_progress_bar()
     try:
+        commit = hub_commit(source) if from_hub else ""
+        # One commit for every file, and never another that holds converted weights.
+        revision = commit or "main"
         return (
-            CLIPModel.from_pretrained(source, use_safetensors=True),
-            CLIPImageProcessorPil.from_pretrained(source),
-            AutoTokenizer.from_pretrained(source),
+            CLIPModel.from_pretrained(source, use_safetensors=True, revision=revision),
+            CLIPImageProcessorPil.from_pretrained(source, revision=revision),
+            AutoTokenizer.from_pretrained(source, revision=revision),
+            commit,
         )
     except (OSError, ValueError, RuntimeError, SafetensorError) as error:  # also cut-off or other weights
         raise EncoderUnavailable(
             f"CLIP weights {source!r} cannot be had: name a folder with config.json, model.safetensors and "
             "the tokenizer's files, or a hub id that this machine can download; pickled weights are never read"
         ) from error
-
-
-def _weights(source: str, model: Any) -> str:
-    """The sha256 of a folder's files; of a hub id, its commit."""
-    if Path(source).is_dir():
-        return SHA + folder_sha256(Path(source))
-    return str(getattr(model.config, "_commit_hash", None) or "unknown")
 
 
 def _drawn(picture: Pillow.Image, boxes: Sequence[Region] | None, mode: RegionMode) -> Pillow.Image:

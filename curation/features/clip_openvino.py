@@ -11,9 +11,9 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from curation.cores import usable_cores
 from curation.features.clip import ClipEncoder
 from curation.features.encoder import EncoderUnavailable, Precision
-from curation.features.parallel import usable_cores
 from curation.features.regions import Crop
 
 HINTS = {Precision.FP32: "f32", Precision.BF16: "bf16"}

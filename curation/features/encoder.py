@@ -1,5 +1,6 @@
 """What an encoder is."""
 
+import re
 from collections.abc import Sequence
 from enum import StrEnum
 from typing import Any, Protocol
@@ -13,6 +14,7 @@ from hits.domain.regions import RegionMode
 
 DEFAULT_ENCODER = "label-sentence"
 POOLED_ENCODER = "efficientnet-lite0"
+_HUB_ID = re.compile(r"\w[\w.-]*/\w[\w.-]*")
 
 
 class EncoderUnavailable(InvalidInput):
@@ -70,3 +72,8 @@ def unit_float32(vectors: NDArray[np.floating]) -> NDArray[np.float32]:
     """Return (n, d) rows scaled to length 1 as float32; a zero row stays zero."""
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     return np.ascontiguousarray(vectors / np.where(lengths == 0, 1.0, lengths), dtype=np.float32)
+
+
+def is_hub_id(source: str) -> bool:
+    """Whether this reads as ``owner/name``, so that nobody names a folder of the server by it."""
+    return _HUB_ID.fullmatch(source) is not None and ".." not in source

@@ -6,7 +6,6 @@ for a thread that decodes. And it makes results independent of the number of cor
 changes its last bits.
 """
 
-import os
 import sys
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
@@ -16,11 +15,6 @@ from typing import TypeVar
 
 Batch = TypeVar("Batch")
 Result = TypeVar("Result")
-
-
-def usable_cores() -> int:
-    """Return how many cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def in_threads(

@@ -6,7 +6,7 @@ from typing import Any
 from curation.models import Source
 from curation.selectors.jobs import IMPORT_SOURCE
 from curation.services.source_images import BadPicture, ImportOptions, Sizes
-from curation.services.sources import Wanted, request_import
+from curation.services.sources import Wanted, request_import, split_warning
 from curation.sources.records import WhenMissing
 from hits.management.base import bad_input, emit_json
 from hits.management.jobs import JobCommand, absolute_path
@@ -68,9 +68,10 @@ class ImportCommand(JobCommand):
         """Return the job."""
         if not options["folder"] or not options["project"]:
             raise bad_input("name the folder and --project, or a job to --resume")
-        return request_import(
+        wanted = self.wanted(**options)
+        job = request_import(
             project=project_called(options["project"]),
-            wanted=self.wanted(**options),
+            wanted=wanted,
             options=ImportOptions(
                 bad_picture=BadPicture.STOP if options["strict"] else BadPicture.SKIP,
                 sizes=Sizes.RESIZED if options["resized"] else Sizes.PUBLISHED,
@@ -79,6 +80,10 @@ class ImportCommand(JobCommand):
             ),
             queue=queue,
         )
+        warning = split_warning(wanted)
+        if warning and options["background"]:  # a job that runs here says it, with the number of images
+            self.stderr.write(f"Warning: {warning}")
+        return job
 
     def finish(self, job: Job, options: dict[str, Any]) -> None:
         """Print the counts as a sentence, and the first reasons for what was skipped."""

@@ -192,6 +192,16 @@ class Migration(migrations.Migration):
         ),
         migrations.AddField(
             model_name='comparisonround',
+            name='job',
+            field=models.OneToOneField(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='comparison_round', to='hits.job'),
+        ),
+        migrations.AddField(
+            model_name='comparisonset',
+            name='left_out',
+            field=models.CharField(blank=True, max_length=200),
+        ),
+        migrations.AddField(
+            model_name='comparisonround',
             name='skip_totals',
             field=models.JSONField(default=dict),
         ),

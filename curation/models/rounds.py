@@ -3,14 +3,15 @@
 from django.conf import settings
 from django.db import models
 
-from hits.models import Batch, Observation, Project
+from hits.models import Batch, Job, Observation, Project
 
 
 class ComparisonRound(models.Model):
     """One run of the comparison-set builder: its options, where everything came from, what was skipped.
 
     ``skipped`` maps a reason to ``[{"instance": id, "available": n}, …]``, and ``skip_totals`` to their number,
-    so that a list of rounds need not read them. ``batch`` is set once the round's best sets are launched.
+    so that a list of rounds need not read them. ``batch`` is set once the round's best sets are launched. ``job``
+    built it: a job that is run again after it did finds its round here.
     """
 
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="comparison_rounds")
@@ -23,6 +24,9 @@ class ComparisonRound(models.Model):
     skip_totals = models.JSONField(default=dict)
     batch = models.OneToOneField(
         Batch, on_delete=models.PROTECT, null=True, blank=True, related_name="comparison_round"
+    )
+    job = models.OneToOneField(
+        Job, on_delete=models.SET_NULL, null=True, blank=True, related_name="comparison_round"
     )
     created_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+"
@@ -45,7 +49,8 @@ class ComparisonSet(models.Model):
     """Inferences to be rated for one pair's image and region.
 
     ``chosen`` are instance ids in the order of picking; ``rank`` 1 is the most promising set; ``scores`` is
-    described at ``curation.services.comparison.BuiltSet``.
+    described at ``curation.services.comparison.BuiltSet``. ``left_out`` says why a person left it out of the launch;
+    empty where nobody did.
     """
 
     round = models.ForeignKey(ComparisonRound, on_delete=models.CASCADE, related_name="sets")
@@ -53,6 +58,7 @@ class ComparisonSet(models.Model):
     chosen = models.JSONField()
     rank = models.PositiveIntegerField()
     scores = models.JSONField(default=dict)
+    left_out = models.CharField(max_length=200, blank=True)
 
     class Meta:
         ordering = ["rank"]

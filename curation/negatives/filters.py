@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from curation.dedup.cuts import ByNumber, Linkage, silent
 from curation.dedup.hierarchical import cluster
 from curation.dedup.members import keep_first, keep_medoid, keep_random
+from curation.dedup.products import BlockProduct
 from curation.negatives.options import Keep, Strictness
 from curation.records import InvalidInput
 
@@ -49,17 +50,18 @@ def cluster_softly(
     linkage: Linkage = Linkage.AVERAGE,
     keep: Keep = Keep.FIRST,
     generator: np.random.Generator | None = None,
+    product: BlockProduct | None = None,
     progress: Callable[[int, int], None] = silent,
 ) -> SoftClusters:
     """Soft de-duplication: one inference stays of each of round(share x n) clusters of text vectors.
 
-    text_vectors: (n, d). generator: draws the member that stays, for keep random. progress: as in cluster. Raises
-    InvalidInput for a share outside 0 to 1 and as cluster does.
+    text_vectors: (n, d). generator: draws the member that stays, for keep random. product, progress: as in cluster;
+    a product changes the time, never the result. Raises InvalidInput for a share outside 0 to 1 and as cluster does.
     """
     if not 0 < share <= 1:
         raise InvalidInput(f"share: {share:g} is not within 0 to 1; give for instance {SOFT_SHARE}")
     wanted = ByNumber(max(1, round(share * len(text_vectors))))
-    labels = cluster(text_vectors, wanted, linkage=linkage, progress=progress).labels
+    labels = cluster(text_vectors, wanted, linkage=linkage, product=product, progress=progress).labels
     if keep is Keep.RANDOM:
         if generator is None:
             raise InvalidInput("keep: random needs a seed; give one, or keep the first")

@@ -14,8 +14,8 @@ import numpy as np
 from django.contrib.auth.models import AbstractBaseUser
 from numpy.typing import NDArray
 
+from curation.cores import usable_cores
 from curation.dedup.cuts import Linkage
-from curation.features.parallel import usable_cores
 from curation.models import ComparisonRound, Subject
 from curation.negatives.comparison_sets import (
     ComparisonSetResult,
@@ -28,6 +28,7 @@ from curation.negatives.options import Keep, Work
 from curation.negatives.plausibility import EmbeddingPlausibility
 from curation.negatives.promise import PromiseRanking
 from curation.pipelines.encoders import Encoders, encoders, is_parallel, preprocessing_of
+from curation.pipelines.products import best_product
 from curation.pipelines.score_products import best_score_product
 from curation.pipelines.vectors import Maker, Steps, open_image, vectors_of
 from curation.records import InvalidInput
@@ -35,7 +36,7 @@ from curation.services.comparison import BuiltRound, BuiltSet, RoundOptions, sto
 from curation.versions.splits import split_of
 from hits.domain.hashing import content_sha256
 from hits.domain.regions import RegionMode
-from hits.models import Observation, Project
+from hits.models import Job, Observation, Project
 from hits.selectors import observations as collected
 from hits.services.errors import Refused
 from hits.services.jobs import Progress
@@ -53,11 +54,13 @@ def build_comparison_round(
     encoder: str = "",
     progress: Progress | None = None,
     using: Encoders | None = None,
+    job: Job | None = None,
 ) -> ComparisonRound:
     """Return a stored round with its sets, skip reasons and provenance.
 
     Args:
         encoder: name of the image+text encoder; empty is the default. using: encoders that are at hand.
+        job: the one that asks; the round keeps it.
 
     Raises:
         Refused: no accepted pairs, a missing file, or options that do not fit.
@@ -91,7 +94,7 @@ def build_comparison_round(
     except InvalidInput as error:
         raise Refused(str(error)) from error
     built = _built(pairs, soft, result, made, options)
-    return store_round(project=project, options=options, built=built, by=by)
+    return store_round(project=project, options=options, built=built, by=by, job=job)
 
 
 def _chosen(
@@ -108,6 +111,7 @@ def _chosen(
         linkage=Linkage(options.linkage),
         keep=Keep(options.keep),
         generator=np.random.default_rng(options.seed),
+        product=best_product(),
         progress=lambda done, total: steps(0),
     )
     told = 0

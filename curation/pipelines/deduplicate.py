@@ -13,30 +13,37 @@ from django.contrib.auth.models import AbstractBaseUser
 from numpy.typing import NDArray
 
 from curation.dedup.cuts import Clustering, Linkage, silent
+from curation.dedup.dense import dense_bytes
 from curation.dedup.hierarchical import cluster
 from curation.dedup.members import keep_first, keep_largest, keep_medoid, keep_random
+from curation.dedup.pairs import TooManyPairs
 from curation.models import Subject
 from curation.pipelines.encoders import ImageVectors, image_vectors, is_parallel, preprocessing_of
 from curation.pipelines.products import best_product
 from curation.pipelines.vectors import Maker, Steps, open_image, vectors_of
 from curation.records import InvalidInput
 from curation.selectors.images import standing_images
-from curation.services.dedup import DedupOptions, store_groups
+from curation.services.dedup import DedupOptions, Marks, store_groups
 from hits.models import Image, Project
 from hits.services.errors import Refused
 from hits.services.jobs import Progress
+
+SCIPY_SECONDS = 3e-7  # a pair of rows, at most; about a third was seen
 
 
 @dataclass(frozen=True, slots=True)
 class Deduplicated:
     """What a run found. ``groups`` maps a kept image to its duplicates (row keys).
 
-    method, why: how the clusters were found. threshold: the distance of the last merge, if there was one.
+    images: that were clustered. marked, set_aside_again, marked_though_offered_again: see ``Marks``. method, why: how
+    the clusters were found. threshold: the distance of the last merge, if there was one.
     """
 
     images: int
     clusters: int
     marked: int
+    set_aside_again: int
+    marked_though_offered_again: int
     encoder: str
     method: str
     why: str
@@ -72,31 +79,18 @@ def deduplicate_images(
     Raises:
         Refused: too few photos, a missing file, or options that do not fit.
     """
-    images = standing_images(project)
+    images = standing_images(project, options.source)
     if not images:
-        raise Refused("images: there is none; import some first")
+        raise Refused(f"images: there is none{options.of_source}; import some first")
     encoder = encoder or image_vectors(options.encoder)
-    vectors = vectors_of(
-        project=project,
-        maker=Maker(encoder.name, encoder.revision, Subject.IMAGES, preprocessing=preprocessing_of(encoder)),
-        items=images,
-        fingerprints=[image.sha256 for image in images],
-        ids=[str(image.pk) for image in images],
-        encode=lambda few: encoder.encode_images([open_image(image) for image in few]),
-        step=Steps(len(images), progress),
-        parallel=is_parallel(encoder),
-    )
-    try:
-        found = _clustered(vectors, options, progress)
-        kept = _keep(found.labels, vectors, images, options)
-    except InvalidInput as error:
-        raise Refused(str(error)) from error
-    groups = _groups(images, found.labels, kept)
-    marked = store_groups(project=project, groups=groups, by=by)
+    found, groups = _grouped(images, _vectors(project, images, encoder, progress), options, progress)
+    marks = store_groups(project=project, groups=groups, among=[image.pk for image in images], by=by)
+    if progress is not None:
+        _tell(marks, progress)
     return Deduplicated(
         images=len(images),
         clusters=found.clusters,
-        marked=marked,
+        **asdict(marks),
         encoder=encoder.name,
         method=found.method.value,
         why=found.why,
@@ -106,16 +100,64 @@ def deduplicate_images(
     )
 
 
+def _vectors(
+    project: Project, images: Sequence[Image], encoder: ImageVectors, progress: Progress | None
+) -> NDArray[np.float32]:
+    """A vector of each image, from an earlier run where there are any; each image is a step."""
+    return vectors_of(
+        project=project,
+        maker=Maker(encoder.name, encoder.revision, Subject.IMAGES, preprocessing=preprocessing_of(encoder)),
+        items=images,
+        fingerprints=[image.sha256 for image in images],
+        ids=[str(image.pk) for image in images],
+        encode=lambda few: encoder.encode_images([open_image(image) for image in few]),
+        step=Steps(len(images), progress),
+        parallel=is_parallel(encoder),
+    )
+
+
+def _grouped(
+    images: Sequence[Image], vectors: NDArray[np.float32], options: DedupOptions, progress: Progress | None
+) -> tuple[Clustering, dict[int, list[int]]]:
+    """Cluster, and say who stays of each cluster. Raises Refused."""
+    try:
+        found = _clustered(vectors, options, progress)
+        return found, _groups(images, found.labels, _keep(found.labels, vectors, images, options))
+    except TooManyPairs as error:
+        raise Refused(f"{error}; give more by --memory-mib, or merge less") from error
+    except InvalidInput as error:
+        raise Refused(str(error)) from error
+
+
 def _clustered(vectors: NDArray[np.float32], options: DedupOptions, progress: Progress | None) -> Clustering:
     """Cluster; the steps of it count on top of the images, and the job's log says what came of it."""
     n = len(vectors)
     told = silent if progress is None else lambda done, total: progress.advance(n + done, n + total)
+    if progress is not None and dense_bytes(*vectors.shape) <= options.memory_bytes:
+        progress.brace(
+            SCIPY_SECONDS * n * n
+        )  # scipy, should it be taken, stops the thread that keeps the job
     found = cluster(
-        vectors, options.cut, linkage=Linkage(options.linkage), product=best_product(), progress=told
+        vectors,
+        options.cut,
+        linkage=Linkage(options.linkage),
+        memory_limit_bytes=options.memory_bytes,
+        product=best_product(),
+        progress=told,
     )
     if progress is not None:
-        progress.log(f"{n} images in {found.clusters} clusters ({found.method}: {found.why})")
+        progress.brace(0)
+        of = options.of_source
+        progress.log(f"{n} images{of} in {found.clusters} clusters ({found.method}: {found.why})")
     return found
+
+
+def _tell(marks: Marks, progress: Progress) -> None:
+    """Say where people had decided something else than the groups."""
+    if marks.set_aside_again:
+        progress.log(f"{marks.set_aside_again} set aside again, since people call them the same as another")
+    if marks.marked_though_offered_again:
+        progress.log(f"{marks.marked_though_offered_again} marked that somebody had offered again before")
 
 
 def _keep(

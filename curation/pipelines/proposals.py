@@ -1,11 +1,13 @@
 """Run a detector over a project's photos, or take its boxes from a file, and hold them against the accepted pairs.
 
-Source: paper 000 §4.2 "Auto bounding boxes". Everything goes on where a killed or cancelled job ended, and what is
-there already is never made again.
+Source: paper 000 §4.2 "Auto bounding boxes". A detector's photos are shared out in parts, which any worker takes in
+any order. Everything goes on where a killed or cancelled job ended, and what is there already is never made again.
 """
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from functools import lru_cache
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -13,6 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from curation.cores import usable_cores
+from curation.features.parallel import in_threads
 from curation.models import ImageProposals, ProposalRun
 from curation.pipelines.vectors import open_image
 from curation.proposals.choose import get_detector
@@ -21,37 +25,53 @@ from curation.proposals.overlap import Coverage, Recall, overlaps
 from curation.proposals.published import Entry, Layout, found_in, read_entries, recognise
 from curation.records import InvalidInput
 from curation.selectors import proposals as stored
+from curation.selectors.jobs import PROPOSALS_PART
 from curation.services import proposals as keep
 from curation.versions.build import image_url
-from hits.models import Observation
+from hits.models import Image, Observation
 from hits.services.errors import Refused
+from hits.services.job_parts import Part, Split
 from hits.services.jobs import Progress
 
+PART = 500  # photos of one part: minutes of work, some 200 rows for a published collection
 BATCH = 8  # photos between two steps
 READ_AT_ONCE = 200  # records of a file between two steps
 _BOX = ("left", "top", "width", "height")
 Places = dict[str, tuple[int, int, int]]
 
 
-def fill_run(*, run: ProposalRun, last: int, progress: Progress, detector: Detector | None = None) -> Recall:
-    """Find or read all boxes of a run, then measure them.
+def fill_run(*, run: ProposalRun, last: int, progress: Progress) -> Recall:
+    """Do a whole job: read the file, or hand the photos without boxes to parts; measure the run once it has all.
 
     Args:
         last: row key of the last photo that belongs to the run.
-        detector: the one that the run names when absent.
 
     Raises:
-        Refused: the detector or the file cannot be had, a photo is broken, or they changed since the run began.
+        Split: photos have no boxes yet; the job is called again when they have.
+        Refused: the detector or the file cannot be had, or is another one than when the run began.
     """
     try:
         if not run.is_complete and run.detector.startswith(keep.FILE):
             _read_file(run, progress)
         elif not run.is_complete:
-            _propose(run, last, progress, detector or _detector_of(run))
+            _share_out(run, last, progress)
     except InvalidInput as error:
         raise Refused(str(error)) from error
     keep.complete_run(run=run)
     return measure_run(run=run, progress=progress)
+
+
+def fill_part(*, run: ProposalRun, first: int, last: int, progress: Progress) -> None:
+    """Find the boxes of a part: of the photos between two row keys, both inclusive, that have none.
+
+    Raises:
+        Refused: this machine's detector is another one than the run's, or a photo is broken.
+        Cancelled: somebody asked for it to stop; what was found stays.
+    """
+    try:
+        _propose(run, list(stored.images_left(run, first=first, last=last)), progress)
+    except InvalidInput as error:
+        raise Refused(str(error)) from error
 
 
 def measure_run(*, run: ProposalRun, progress: Progress | None = None) -> Recall:
@@ -83,24 +103,73 @@ def summary(run: ProposalRun, recall: Recall) -> dict[str, Any]:
     }
 
 
+def _share_out(run: ProposalRun, last: int, progress: Progress) -> None:
+    """Hand what is left to parts, if anything is; all of them use the detector that is found here and now."""
+    left = list(stored.images_left(run, last=last).values_list("pk", flat=True))
+    if not left:
+        return
+    _loaded.cache_clear()  # a folder's weights may be others than when this process last looked
+    keep.store_facts(run=run, revision=_detector_of(run).revision)
+    parts = _parts(run, left)
+    progress.log(f"{len(left)} photos have no boxes yet; {len(parts)} parts")
+    raise Split(task=PROPOSALS_PART, parts=parts, done=run.images)
+
+
+def _parts(run: ProposalRun, left: Sequence[int]) -> list[Part]:
+    cuts = [left[start : start + PART] for start in range(0, len(left), PART)]
+    return [
+        Part(
+            title=f"Part {number} of {len(cuts)}",
+            total=len(cut),
+            args={"run": run.pk, "first": cut[0], "last": cut[-1]},
+        )
+        for number, cut in enumerate(cuts, start=1)
+    ]
+
+
+def _propose(run: ProposalRun, images: Sequence[Image], progress: Progress) -> None:
+    total = progress.job.total
+    done = max(0, total - len(images))
+    progress.advance(done, total)
+    if not images:
+        return
+    detector = _detector_of(run)
+    if detector.revision[: keep.REVISION] != run.revision:
+        raise Refused(
+            f"run {run.pk}: this worker has {detector.name} {detector.revision}, and the run is of {run.revision}; "
+            "give all workers the same, or start a new run"
+        )
+
+    def boxes_of(few: Sequence[Image]) -> dict[int, list[Row]]:
+        found = detector.propose([open_image(image) for image in few])
+        return {image.pk: one.rows() for image, one in zip(few, found, strict=True)}
+
+    batches = (images[start : start + BATCH] for start in range(0, len(images), BATCH))
+    # Only what promises that several threads may call it at once. Selective Search gains nothing: it is Python loops
+    # over small arrays, which hold the interpreter's lock; its parts are for several workers.
+    threads = usable_cores() if getattr(detector, "parallel", False) else 1
+    with closing(in_threads(boxes_of, batches, threads=threads)) as batches_done:
+        for rows in batches_done:
+            keep.store_found(run=run, found=rows)
+            done = min(total, done + len(rows))
+            progress.advance(done, total)
+
+
 def _detector_of(run: ProposalRun) -> Detector:
+    """The run's detector; where the loaded one is another, what lies in its place now."""
     options = run.options
     name = options.get("detector", run.detector)  # the row's own name of it may be cut
-    return get_detector(name, limit=options["limit"], suppress_over=options["suppress_over"])
+    found = _loaded(name, options["limit"], options["suppress_over"])
+    if run.revision in {"", found.revision[: keep.REVISION]}:
+        return found
+    _loaded.cache_clear()
+    return _loaded(name, options["limit"], options["suppress_over"])
 
 
-def _propose(run: ProposalRun, last: int, progress: Progress, detector: Detector) -> None:
-    keep.store_facts(run=run, revision=detector.revision)
-    after = int(progress.job.cursor.get("after", 0))
-    done = stored.images_left(run, after=0, last=after).count()
-    total = done + stored.images_left(run, after=after, last=last).count()
-    progress.advance(done, total, after=after)
-    while images := list(stored.images_left(run, after=after, last=last)[:BATCH]):
-        found = detector.propose([open_image(image) for image in images])
-        rows = {image.pk: one.rows() for image, one in zip(images, found, strict=True)}
-        keep.store_found(run=run, found=rows)
-        after, done = images[-1].pk, done + len(images)
-        progress.advance(done, total, after=after)
+@lru_cache(maxsize=1)
+def _loaded(name: str, limit: int, suppress_over: float | None) -> Detector:
+    """One detector at a time stays loaded, for the next part."""
+    return get_detector(name, limit=limit, suppress_over=suppress_over)
 
 
 def _read_file(run: ProposalRun, progress: Progress) -> None:

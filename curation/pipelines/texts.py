@@ -15,6 +15,7 @@ from curation.dedup.members import keep_random
 from curation.features.encoder import EncoderUnavailable
 from curation.models import AnalysisKind, TextAnalysis
 from curation.negatives.filters import cap_verbatim
+from curation.pipelines.products import best_product
 from curation.pipelines.texts_captions import compare_captions
 from curation.pipelines.texts_common import Sentences, SentenceTexts, origin
 from curation.pipelines.texts_toxicity import score_toxicity
@@ -98,7 +99,7 @@ def _minilm() -> SentenceTexts:
 def find_duplicates(pairs: Sequence[TextPair], options: DuplicateOptions, sentences: Sentences) -> Found:
     """Count copies and near-copies among the clues or the inferences; nothing is dropped.
 
-    The clusters are those of ``curation.negatives.filters.keep_soft``: equal options, equal texts stay.
+    The clusters are those of ``curation.negatives.filters.cluster_softly``: equal options, equal texts stay.
     """
     texts = [str(getattr(pair, options.field)) for pair in pairs]
     copies = count_copies(texts, listed=LISTED)
@@ -108,6 +109,7 @@ def find_duplicates(pairs: Sequence[TextPair], options: DuplicateOptions, senten
         encoded.rows[encoded.places],
         ByNumber(wanted),
         linkage=Linkage(options.linkage),
+        product=best_product(),
         progress=sentences.second_stage(len(encoded.rows)),
     ).labels
     kept = keep_random(labels, np.random.default_rng(options.seed))

@@ -1,10 +1,9 @@
 """A trained text classifier as a toxicity scorer: from a local folder, or by its name on the hub."""
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 from curation.features.encoder import EncoderUnavailable
-from curation.features.weights import SHA, folder_sha256
+from curation.features.weights import SHA, folder_of, folder_sha256, hub_commit
 from curation.pipelines.texts_common import installed
 from curation.texts.toxicity import Finding
 
@@ -33,11 +32,14 @@ class Classifier:
         from transformers.utils.logging import disable_progress_bar
 
         disable_progress_bar()
-        here = Path(place).is_dir()
+        folder = folder_of(place, EncoderUnavailable)
+        here = folder is not None
         try:
-            self._tokenizer = AutoTokenizer.from_pretrained(place, local_files_only=here)
+            commit = "" if here else hub_commit(place)
+            revision = commit or "main"
+            self._tokenizer = AutoTokenizer.from_pretrained(place, local_files_only=here, revision=revision)
             self._model = AutoModelForSequenceClassification.from_pretrained(
-                place, local_files_only=here, use_safetensors=True
+                place, local_files_only=here, use_safetensors=True, revision=revision
             )
         except (OSError, ValueError, SafetensorError) as error:
             reason = str(error).strip().splitlines()[0]
@@ -48,9 +50,8 @@ class Classifier:
         self._column = _column(self._model.config.id2label, label, place)
         kind = self._model.config.problem_type
         self._excludes = self._model.config.num_labels > 1 and kind != "multi_label_classification"
-        self.name = f"hf:{Path(place).name if here else place}"
-        commit = getattr(self._model.config, "_commit_hash", None)
-        weights = SHA + folder_sha256(Path(place)) if here else commit
+        self.name = f"hf:{folder.name if folder else place}"
+        weights = SHA + folder_sha256(folder) if folder else commit
         self.revision = f"{weights}, transformers {installed('transformers')}"
 
     def score(self, texts: Sequence[str]) -> list[Finding]:

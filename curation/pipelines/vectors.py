@@ -12,7 +12,8 @@ from django.conf import settings
 from numpy.typing import NDArray
 from PIL import Image as Pillow
 
-from curation.features.parallel import in_threads, usable_cores
+from curation.cores import usable_cores
+from curation.features.parallel import in_threads
 from curation.features.shards import Item, Made, ShardFolder, fingerprint_of, open_features
 from curation.models import FeatureSet, Subject
 from curation.records import InvalidInput

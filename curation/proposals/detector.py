@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -17,7 +16,6 @@ from curation.records import InvalidInput
 LIMIT = 100  # proposals per image in the paper (000 §4.2)
 CLASSICAL = "classical"
 HUGGING_FACE = "hf:"
-_HUB_ID = re.compile(r"[\w.-]+/[\w.-]+")
 Row = list[float | int | None]
 
 
@@ -69,8 +67,3 @@ def check_name(name: str) -> str:
         f"detector {name!r} is not known; use {CLASSICAL}, or {HUGGING_FACE} with a hub id such as "
         f"{HUGGING_FACE}hustvl/yolos-tiny or with a folder of saved weights"
     )
-
-
-def is_hub_id(source: str) -> bool:
-    """Whether this reads as ``owner/name``, so that nobody names a folder of the server by it."""
-    return _HUB_ID.fullmatch(source) is not None and ".." not in source

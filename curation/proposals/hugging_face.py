@@ -6,53 +6,50 @@ detector's too (Faster R-CNN trained on Visual Genome, 000 §4.2).
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 from PIL import Image as Pillow
 
+from curation.features.weights import SHA, folder_of, folder_sha256, hub_commit
 from curation.proposals.boxes import distinct, suppress, whole_pixels
 from curation.proposals.detector import LIMIT, DetectorUnavailable, Found
-
-BATCH = 8
 
 
 class HuggingFaceDetector:
     """A model for ``AutoModelForObjectDetection``. Weights are read as safetensors, never unpickled."""
 
+    parallel = True  # several threads may call it at once
+
     def __init__(
         self, source: str, *, limit: int = LIMIT, suppress_over: float | None = None, device: str = ""
     ) -> None:
-        self._model, self._processor = _load(source)
+        folder = folder_of(source, DetectorUnavailable)
+        self._model, self._processor, commit = _load(source, from_hub=folder is None)
         self._device = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
         self._model.to(self._device)
         self._limit = limit
         self._suppress_over = suppress_over
-        folder = Path(source)
-        self.name = f"hf:{folder.name if folder.is_dir() else source}"
-        self.revision = _revision(self._model, folder)
+        self.name = f"hf:{folder.name if folder else source}"
+        self.revision = SHA + folder_sha256(folder) if folder else commit
 
     def propose(self, pictures: Sequence[Pillow.Image]) -> list[Found]:
-        """Return the boxes of each RGB picture. Pictures of one size go through the model together."""
-        found: dict[int, Found] = {}
-        for places in _same_size(pictures):
-            for start in range(0, len(places), BATCH):
-                few = places[start : start + BATCH]
-                found.update(zip(few, self._detect([pictures[place] for place in few]), strict=True))
-        return [found[place] for place in range(len(pictures))]
+        """Return the boxes of each RGB picture.
 
-    def _detect(self, pictures: Sequence[Pillow.Image]) -> list[Found]:
-        inputs = self._processor(images=list(pictures), return_tensors="pt").to(self._device)
+        Each goes through the model alone: company would change the last bits of its scores, and padding its boxes.
+        """
+        return [self._detect(picture) for picture in pictures]
+
+    def _detect(self, picture: Pillow.Image) -> Found:
+        inputs = self._processor(images=[picture], return_tensors="pt").to(self._device)
         with torch.inference_mode():
             outputs = self._model(**inputs)
-        sizes = [(picture.height, picture.width) for picture in pictures]
+        size = (picture.height, picture.width)
         # A threshold below every score: ranking and the limit choose, not a model's usual threshold.
-        raw = self._processor.post_process_object_detection(outputs, threshold=-1.0, target_sizes=sizes)
-        return [self._ranked(one, picture) for one, picture in zip(raw, pictures, strict=True)]
+        (raw,) = self._processor.post_process_object_detection(outputs, threshold=-1.0, target_sizes=[size])
+        return self._ranked(raw, picture)
 
     def _ranked(self, raw: dict[str, Any], picture: Pillow.Image) -> Found:
         scores = raw["scores"].double().cpu().numpy()
@@ -67,13 +64,19 @@ class HuggingFaceDetector:
         return Found(corners[kept], scores[kept])
 
 
-def _load(source: str) -> tuple[Any, Any]:
+def _load(source: str, *, from_hub: bool) -> tuple[Any, Any, str]:
+    """Return the model, its processor, and the hub's commit of both, or nothing."""
     from safetensors import SafetensorError  # noqa: PLC0415
     from transformers import AutoImageProcessor, AutoModelForObjectDetection  # noqa: PLC0415 - takes seconds
 
     try:
-        model = AutoModelForObjectDetection.from_pretrained(source, use_safetensors=True).eval()
-        processor = AutoImageProcessor.from_pretrained(source, backend="pil")
+        commit = hub_commit(source) if from_hub else ""
+        # One commit for every file, and never another that holds converted weights.
+        revision = commit or "main"
+        model = AutoModelForObjectDetection.from_pretrained(
+            source, use_safetensors=True, revision=revision
+        ).eval()
+        processor = AutoImageProcessor.from_pretrained(source, backend="pil", revision=revision)
     except ImportError as error:
         package = (
             "timm" if "timm" in str(error) else "torchvision" if "torchvision" in str(error) else str(error)
@@ -91,24 +94,4 @@ def _load(source: str) -> tuple[Any, Any]:
         raise DetectorUnavailable(
             f"detector {source!r}: its model proposes no boxes; name an object detection model"
         )
-    return model, processor
-
-
-def _revision(model: Any, folder: Path) -> str:
-    """The hub's commit, or the hash of a folder's weights, so that a run is never resumed with others."""
-    commit = getattr(model.config, "_commit_hash", None)
-    if commit:
-        return str(commit)
-    digest = hashlib.sha256()
-    for path in sorted(folder.glob("*.safetensors")):
-        with path.open("rb") as file:
-            digest.update(hashlib.file_digest(file, "sha256").digest())
-    return f"sha256:{digest.hexdigest()[:32]}"
-
-
-def _same_size(pictures: Sequence[Pillow.Image]) -> list[list[int]]:
-    """Places of pictures by their size: padding would shift the boxes of models that take no mask."""
-    places: dict[tuple[int, int], list[int]] = {}
-    for place, picture in enumerate(pictures):
-        places.setdefault(picture.size, []).append(place)
-    return list(places.values())
+    return model, processor, commit

@@ -14,23 +14,21 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 import numpy as np
 
 from curation.proposals.boxes import distinct, whole_pixels
 from curation.proposals.detector import Found
 from curation.records import InvalidInput
+from curation.sources.json_stream import NotJson, Pieces, open_pieces
 
-CHUNK = 1 << 20  # characters read at a time
 LONGEST_RECORD = 1 << 24  # characters; a thousand boxes take a hundred thousand
 LOOKED_AT = 2_000  # entries from which the layout is recognised
-_SPACE = re.compile(r"[ \t\r\n]*")
 _ROUNDING = 1.0  # pixels by which a detector's box may pass the edge
 BOX = 4
 
@@ -77,17 +75,11 @@ def read_entries(path: Path) -> Iterator[Entry]:
     Raises:
         InvalidInput: it cannot be read, is no such file, or a record of it is malformed.
     """
-    try:
-        with path.open(encoding="utf-8-sig") as file:
-            for number, (url, raw) in enumerate(_members(_Text(file, path)), start=1):
-                where = f"{path}: record {number} ({url[:80]!r})"
-                yield Entry(url, _boxes(raw, where), where)
-    except OSError as error:
-        raise InvalidInput(
-            f"{path}: cannot be read ({error.strerror}); name the file of proposals"
-        ) from error
-    except UnicodeDecodeError as error:
-        raise InvalidInput(f"{path}: is not UTF-8 text; name the JSON file, unpacked") from error
+    # A number that is none is named with its box, not with its place in the file.
+    with open_pieces(path, longest=LONGEST_RECORD, lenient=True) as pieces:
+        for number, (url, raw) in enumerate(_members(path, pieces), start=1):
+            where = f"{path}: record {number} ({url[:80]!r})"
+            yield Entry(url, _boxes(raw, where), where)
 
 
 def recognise(path: Path, size_of: Callable[[str], Size | None]) -> Layout:
@@ -227,69 +219,33 @@ def _number(raw: Any, where: str) -> float:
     return float(raw)
 
 
-def _members(text: _Text) -> Iterator[tuple[str, Any]]:
-    """Yield the keys and values of the object that makes up a text."""
-    if text.take() != "{":
-        raise InvalidInput(f'{text.path}: is no object of the form {{"image address": [boxes]}}')
-    closing = text.peek() == "}"
+def _members(path: Path, pieces: Pieces) -> Iterator[tuple[str, Any]]:
+    """Yield the keys and values of the object that makes up a file."""
+
+    def broken(wanted: str) -> InvalidInput:
+        return InvalidInput(
+            f"{path}: is broken at character {pieces.character:,}, where {wanted} should stand"
+        )
+
+    def value() -> Any:
+        try:
+            return pieces.value()
+        except NotJson as error:
+            raise broken("a whole JSON value") from error
+
+    if pieces.mark() != "{":
+        raise InvalidInput(f'{path}: is no object of the form {{"image address": [boxes]}}')
+    closing = pieces.peek() == "}"
     if closing:
-        text.take()
+        pieces.mark()
     while not closing:
-        key = text.value()
-        if not isinstance(key, str) or text.take() != ":":
-            raise text.broken("an image address and a colon")
-        yield key, text.value()
-        mark = text.take()
+        key = value()
+        if not isinstance(key, str) or pieces.mark() != ":":
+            raise broken("an image address and a colon")
+        yield key, value()
+        mark = pieces.mark()
         if mark not in {",", "}"}:
-            raise text.broken("a comma or the closing bracket")
+            raise broken("a comma or the closing bracket")
         closing = mark == "}"
-    if text.peek():
-        raise text.broken("the end of the file")
-
-
-class _Text:
-    """A JSON text that is read piece by piece."""
-
-    def __init__(self, file: TextIO, path: Path) -> None:
-        self.path = path
-        self._file = file
-        self._text = ""
-        self._at = 0
-        self._before = 0
-        self._decoder = json.JSONDecoder()
-
-    def take(self) -> str:
-        """Return the next character that is no space, and pass it; nothing at the end."""
-        mark = self.peek()
-        self._at += len(mark)
-        return mark
-
-    def peek(self) -> str:
-        """Return the next character that is no space; nothing at the end."""
-        while True:
-            space = _SPACE.match(self._text, self._at)
-            self._at = space.end() if space else self._at
-            if self._at < len(self._text) or not self._more():
-                return self._text[self._at : self._at + 1]
-
-    def value(self) -> Any:
-        """Return the next value, and pass it."""
-        self.peek()
-        while True:
-            try:
-                value, self._at = self._decoder.raw_decode(self._text, self._at)
-                return value
-            except (json.JSONDecodeError, RecursionError) as error:
-                if len(self._text) - self._at > LONGEST_RECORD or not self._more():
-                    raise self.broken("a whole JSON value") from error
-
-    def broken(self, wanted: str) -> InvalidInput:
-        """Return the error for a text that does not go on as it should."""
-        place = self._before + self._at
-        return InvalidInput(f"{self.path}: is broken at character {place:,}, where {wanted} should stand")
-
-    def _more(self) -> bool:
-        chunk = self._file.read(CHUNK)
-        self._before += self._at
-        self._text, self._at = self._text[self._at :] + chunk, 0
-        return bool(chunk)
+    if pieces.peek():
+        raise broken("the end of the file")

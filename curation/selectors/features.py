@@ -7,8 +7,9 @@ from django.conf import settings
 
 from curation.models import FeatureSet
 from curation.selectors.jobs import FEATURES
-from hits.domain.states import OPEN_JOB_STATES, JobState
+from hits.domain.states import OPEN_JOB_STATES
 from hits.models import Job, Project
+from hits.selectors.jobs import may_resume
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,12 +53,8 @@ def _stored(row: FeatureSet, job: Job | None) -> StoredSet:
         row=row,
         bytes=_size(Path(settings.MEDIA_ROOT) / row.path),
         making=job if job is not None and job.state in OPEN_JOB_STATES else None,
-        resumable=job if job is not None and _may_go_on(job) else None,
+        resumable=job if job is not None and may_resume(job) else None,
     )
-
-
-def _may_go_on(job: Job) -> bool:
-    return job.resumable and job.state in {JobState.FAILED, JobState.CANCELLED}
 
 
 def _size(folder: Path) -> int:

@@ -3,9 +3,16 @@
 from hits.models import Image, Project
 
 
-def standing_images(project: Project) -> list[Image]:
-    """Return all images that were not taken down, duplicates included, oldest first."""
-    return list(Image.objects.filter(project=project, withdrawn_at__isnull=True).order_by("pk"))
+def standing_images(project: Project, source: str = "") -> list[Image]:
+    """Return all images that were not taken down, duplicates included, oldest first.
+
+    Args:
+        source: only those of this collection, a value of ``Source``.
+    """
+    images = Image.objects.filter(project=project, withdrawn_at__isnull=True)
+    if source:
+        images = images.filter(source_record__source=source)
+    return list(images.order_by("pk"))
 
 
 def duplicate_groups(project: Project) -> list[tuple[Image, list[Image]]]:

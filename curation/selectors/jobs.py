@@ -11,6 +11,7 @@ FEATURE_SHARD = "curation.make_feature_shard"
 IMPORT_SOURCE = "curation.import_source"
 LEAKAGE = "curation.check_leakage"
 PROPOSALS = "curation.propose_boxes"
+PROPOSALS_PART = "curation.propose_boxes_of_part"
 OVERLAPS = "curation.measure_proposals"
 ANALYSE_TEXTS = "curation.analyse_texts"
 

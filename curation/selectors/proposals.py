@@ -5,14 +5,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from typing import Any
 
-from django.db.models import Count, F, Min, Prefetch, Q, QuerySet
+from django.db.models import Count, Exists, F, Min, OuterRef, Prefetch, Q, QuerySet
 
 from curation.models import ImageProposals, ProposalOverlap, ProposalRun
 from curation.proposals.overlap import Recall
 from hits.models import Image, Observation, Project
 from hits.selectors import observations as collected
 
-RECALL = "recall"  # where a run's options keep its figures
 WORST, BEST = "worst", "best"
 _CHUNK = 200
 _BOX_KEYS = ("left", "top", "width", "height", "score")
@@ -25,10 +24,10 @@ def runs(project: Project) -> "QuerySet[ProposalRun]":
 
 def recall_of(run: ProposalRun) -> Recall | None:
     """Return a run's figures as last measured, if it was."""
-    kept = run.options.get(RECALL)
-    if kept is None:
+    if not run.figures:
         return None
-    return Recall(**kept | {"curves": {float(over): shares for over, shares in kept["curves"].items()}})
+    curves = {float(over): shares for over, shares in run.figures["curves"].items()}
+    return Recall(**run.figures | {"curves": curves})
 
 
 def as_kept(recall: Recall) -> dict[str, Any]:
@@ -43,10 +42,10 @@ def unmeasured(run: ProposalRun) -> int:
     return pairs.exclude(proposal_overlaps__proposals__run=run).count()
 
 
-def images_left(run: ProposalRun, *, after: int, last: int) -> "QuerySet[Image]":
-    """Return the standing images between two row keys (the first exclusive) in the order of their keys."""
-    images = Image.objects.filter(project=run.project, withdrawn_at__isnull=True, pk__gt=after, pk__lte=last)
-    return images.order_by("pk")
+def images_left(run: ProposalRun, *, first: int = 0, last: int) -> "QuerySet[Image]":
+    """Return the standing images without boxes of this run, from one row key to another, in their order."""
+    images = Image.objects.filter(project=run.project, withdrawn_at__isnull=True, pk__gte=first, pk__lte=last)
+    return images.filter(~Exists(ImageProposals.objects.filter(run=run, image=OuterRef("pk")))).order_by("pk")
 
 
 def by_address(project: Project, address: Callable[[Image], str]) -> dict[str, tuple[int, int, int]]:

@@ -2,7 +2,7 @@
 
 from curation.models import ComparisonRound
 from hits.domain.states import AssignmentStatus
-from hits.models import Project
+from hits.models import Job, Project
 from validation.selectors.judging import judged_completely
 
 ANNOTATORS = 2  # ratings per candidate that the leaderboard's measures take
@@ -11,6 +11,11 @@ ANNOTATORS = 2  # ratings per candidate that the leaderboard's measures take
 def rounds(project: Project) -> list[ComparisonRound]:
     """Return the project's comparison rounds, newest first."""
     return list(ComparisonRound.objects.filter(project=project).select_related("batch"))
+
+
+def built_by(job: Job) -> ComparisonRound | None:
+    """Return the round that a job built, if it did."""
+    return ComparisonRound.objects.filter(job=job).first()
 
 
 def newest_judged_round(project: Project) -> ComparisonRound | None:

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.contrib.auth.models import AbstractBaseUser
 from django.db import transaction
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 
 from curation.dedup.cuts import Linkage
 from curation.features.encoder import DEFAULT_ENCODER, POOLED_ENCODER
@@ -35,6 +35,7 @@ from validation.domain.controls import Rates
 from validation.services.judging import CandidateToRate, RoundPlan, SetToJudge, launch_comparison
 
 PER_PAGE = (5, 10)
+REASON_LENGTH = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,11 +198,17 @@ def request_comparison_round(
 
 @transaction.atomic
 def store_round(
-    *, project: Project, options: RoundOptions, built: BuiltRound, by: AbstractBaseUser | None = None
+    *,
+    project: Project,
+    options: RoundOptions,
+    built: BuiltRound,
+    by: AbstractBaseUser | None = None,
+    job: Job | None = None,
 ) -> ComparisonRound:
-    """Keep a round with all its sets, or nothing."""
+    """Keep a round with all its sets, or nothing. ``job``: the one that built it."""
     row = ComparisonRound.objects.create(
         project=project,
+        job=job,
         options=asdict(options),
         encoder=built.encoder[:80],
         provenance=built.provenance,
@@ -228,6 +235,26 @@ def store_round(
     return row
 
 
+@transaction.atomic
+def leave_out(*, item: ComparisonSet, why: str, by: AbstractBaseUser | None) -> None:
+    """Leave a set out of its round's launch, or with an empty ``why`` take it back. Repeatable.
+
+    Raises:
+        Refused: the reason is too long.
+        Conflict: the round was launched already.
+    """
+    reason = " ".join(why.split())
+    if len(reason) > REASON_LENGTH:
+        raise Refused(f"reason: {len(reason)} characters; say it in {REASON_LENGTH}")
+    found = ComparisonRound.objects.select_for_update().get(pk=item.round_id)
+    if found.batch_id is not None:
+        raise Conflict("This round was launched already; its batch is on the judging page.")
+    if not ComparisonSet.objects.filter(pk=item.pk).exclude(left_out=reason).update(left_out=reason):
+        return
+    action = "comparison.leave_out" if reason else "comparison.take_back"
+    audit.record(project=found.project, actor=by, action=action, subject=found.pk, set=item.rank)
+
+
 def launch_comparison_batch(
     *,
     round: ComparisonRound,
@@ -239,7 +266,7 @@ def launch_comparison_batch(
     rates: Rates | None = None,
     once: str = "",
 ) -> tuple[Batch, Job]:
-    """Launch a round's most promising sets for rating, once.
+    """Launch a round's most promising sets for rating, once, without those that were left out.
 
     Args:
         limit: at most so many sets, best first; all when absent.
@@ -253,9 +280,9 @@ def launch_comparison_batch(
     """
     if limit is not None and limit < 1:
         raise Refused(f"limit: {limit} is too few; launch at least one set")
-    sets = list(round.sets.select_related("observation").order_by("rank")[:limit])
+    sets = list(launchable(round).select_related("observation")[:limit])
     if not sets:
-        raise Refused("sets: this round has none; build one with a lower floor or from more pairs")
+        raise Refused(f"sets: {_no_sets(round)}")
     texts = _texts(round.project, sets)
     planned = [_to_judge(item, texts, page) for item in sets]
     with transaction.atomic():
@@ -279,6 +306,17 @@ def launch_comparison_batch(
             raise Conflict("This round was launched already; its batch is on the judging page.")
     round.refresh_from_db(fields=["batch"])
     return batch, job
+
+
+def launchable(round: ComparisonRound) -> "QuerySet[ComparisonSet]":
+    """Return the sets of a round that nobody left out, the most promising first."""
+    return round.sets.filter(left_out="").order_by("rank")
+
+
+def _no_sets(round: ComparisonRound) -> str:
+    if round.sets.exists():
+        return "all of this round were left out; take some back"
+    return "this round has none; build one with a lower floor or from more pairs"
 
 
 def _texts(project: Project, sets: Sequence[ComparisonSet]) -> dict[str, Observation]:

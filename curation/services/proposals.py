@@ -12,7 +12,6 @@ from django.db.models import F
 from curation.models import ImageProposals, ProposalOverlap, ProposalRun
 from curation.proposals.detector import CLASSICAL, LIMIT, DetectorUnavailable, Row, check_name
 from curation.selectors.jobs import OVERLAPS, PROPOSALS
-from curation.selectors.proposals import RECALL
 from hits.models import Image, Job, Project
 from hits.services import audit, jobs
 from hits.services.errors import Conflict, Refused
@@ -21,6 +20,7 @@ FILE = "file:"
 LAYOUTS = ("auto", "corners", "sizes")
 MOST = 1000
 AT_ONCE = 1000
+REVISION = 120  # letters of it that a run's row has room for
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,19 +144,22 @@ def store_facts(*, run: ProposalRun, revision: str, **options: Any) -> None:
     Raises:
         Refused: the run has boxes of another revision already.
     """
+    kept = revision[:REVISION]
     known = ProposalRun.objects.select_for_update().get(pk=run.pk)
-    if known.revision and known.revision != revision and known.images:
-        raise Refused(
-            f"run {run.pk}: its boxes are of {run.detector} {known.revision}, and this is {revision}; start a new run"
-        )
-    run.revision, run.options = revision[:120], known.options | options
+    if known.revision and known.images:
+        _check_revision(known, kept)
+    run.revision, run.options = kept, known.options | options
     ProposalRun.objects.filter(pk=run.pk).update(revision=run.revision, options=run.options)
 
 
 @transaction.atomic
 def store_found(*, run: ProposalRun, found: Mapping[int, Sequence[Row]]) -> int:
-    """Keep the boxes of some images (row keys), each once however often it is offered; return how many were new."""
-    ProposalRun.objects.select_for_update().get(pk=run.pk)
+    """Keep the boxes of some images (row keys), each once however often it is offered; return how many were new.
+
+    Raises:
+        Refused: the run is of another revision by now than ``run``, by which the boxes were made.
+    """
+    _check_revision(ProposalRun.objects.select_for_update().get(pk=run.pk), run.revision)
     known = set(ImageProposals.objects.filter(run=run, image__in=found).values_list("image_id", flat=True))
     rows = [
         ImageProposals(run=run, image_id=image, boxes=list(boxes))
@@ -202,9 +205,15 @@ def store_overlaps(
     )
 
 
-@transaction.atomic
 def store_recall(*, run: ProposalRun, recall: dict[str, Any]) -> None:
     """Keep a run's figures with it, so that its page need not add up every pair."""
-    known = ProposalRun.objects.select_for_update().get(pk=run.pk)
-    run.options = known.options | {RECALL: recall}
-    ProposalRun.objects.filter(pk=run.pk).update(options=run.options)
+    run.figures = recall
+    ProposalRun.objects.filter(pk=run.pk).update(figures=recall)
+
+
+def _check_revision(known: ProposalRun, revision: str) -> None:
+    if known.revision != revision:
+        raise Refused(
+            f"run {known.pk}: its boxes are of {known.detector} {known.revision}, and this is {revision}; "
+            "start a new run"
+        )

@@ -12,6 +12,7 @@ from curation.models import Source
 from curation.records import InvalidInput
 from curation.selectors.jobs import IMPORT_SOURCE
 from curation.services.source_images import LINES, BadPicture, ImportOptions, PictureImport, Sizes, Tally
+from curation.sources import vcr, visual_genome
 from curation.sources.records import SPLITS, SourcePlan, WhenMissing
 from curation.sources.vcr import EntityCount, Vcr, read_vcr
 from curation.sources.visual_genome import VisualGenome, read_visual_genome
@@ -63,6 +64,13 @@ def request_import(
 def source_of(wanted: Wanted) -> Source:
     """Return which collection is meant."""
     return Source.VISUAL_GENOME if isinstance(wanted, VisualGenome) else Source.VCR
+
+
+def split_warning(wanted: Wanted) -> str:
+    """Return what to say before anything is read when no list tells the splits; empty when one does."""
+    if isinstance(wanted, VisualGenome):
+        return visual_genome.split_warning(wanted)
+    return vcr.split_warning(wanted)
 
 
 def wanted_of(source: str, kept: Mapping[str, Any]) -> Wanted:
@@ -129,6 +137,8 @@ def _read(wanted: Wanted, progress: Progress) -> SourcePlan:
 
 
 def _tell_plan(plan: SourcePlan, progress: Progress) -> None:
+    if plan.warning:
+        progress.log(f"Warning: {plan.warning}")
     counts = Counter(image.split for image in plan.images)
     words = ", ".join(f"{split} {counts[split]}" for split in SPLITS if counts[split])
     progress.log(f"{len(plan.images)} pictures to import{f': {words}' if words else ''}")
@@ -147,5 +157,6 @@ def _result(wanted: Wanted, options: ImportOptions, plan: SourcePlan, tally: Tal
         "images": len(plan.images),
         "splits": dict(Counter(image.split for image in plan.images)),
         "left_out": dict(plan.left_out),
+        "warning": plan.warning,
         **asdict(tally),
     }

@@ -1,7 +1,8 @@
-"""Read a JSON file that is one long list record by record, in bounded memory.
+"""Read a JSON file that is one long list or object record by record, in bounded memory.
 
 ``region_descriptions.json`` of Visual Genome is one list of 108,077 records and more than 700 MB. Only one record and
-one buffer are held at a time. Each record comes with its place in bytes, so that it can be read again by itself.
+one buffer are held at a time. Each record of a list comes with its place in bytes, so that it can be read again by
+itself. Whoever reads another grammar, such as one long object, takes ``open_pieces``.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import codecs
 import json
 import re
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, TextIO
@@ -19,7 +21,15 @@ from curation.records import InvalidInput
 CHUNK = 1 << 20
 LONGEST_RECORD = 1 << 26
 _SPACE = re.compile(r"[ \t\r\n]*")
-_FOLLOWS = ",] \t\r\n"
+_FOLLOWS = ",:]} \t\r\n"
+
+
+class NotJson(ValueError):
+    """No whole JSON value stands where one should; the message says why."""
+
+
+class TooLong(NotJson):
+    """The value is longer than may be held, or never ends."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +51,28 @@ def iterate_list(path: Path, *, chunk: int = CHUNK) -> Iterator[Located]:
     Raises:
         InvalidInput: unreadable, not UTF-8, no list, a record that is no JSON, or one longer than 64 MiB.
     """
+    with open_pieces(path, chunk=chunk, longest=LONGEST_RECORD) as pieces:
+        yield from _records(path, pieces)
+
+
+@contextmanager
+def open_pieces(
+    path: Path, *, chunk: int = CHUNK, longest: int = LONGEST_RECORD, lenient: bool = False
+) -> Iterator[Pieces]:
+    """Open a JSON file that is read piece by piece.
+
+    Args:
+        longest: of a value, in characters. lenient: NaN and infinity are read as numbers, for whoever names their
+            place better than this reader can.
+
+    Raises:
+        InvalidInput: unreadable, or not UTF-8.
+    """
     try:
         with path.open("rb") as file:
-            yield from _records(path, _Window(path, file, chunk))
+            yield Pieces(
+                file, chunk=chunk, longest=longest, decoder=json.JSONDecoder() if lenient else _DECODER
+            )
     except OSError as error:
         raise InvalidInput(f"{path}: cannot be read ({error.strerror}); check its name") from error
     except UnicodeDecodeError as error:
@@ -112,101 +141,122 @@ def _refuse_constant(name: str) -> Any:
 _DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
 
 
-class _Window:
-    """The part of a file that is in memory. ``at`` is the place in ``text``, ``byte`` the same in the file."""
+class Pieces:
+    """The part of a JSON file that is in memory.
 
-    def __init__(self, path: Path, file: BinaryIO, chunk: int) -> None:
+    ``byte`` and ``character`` are the place in the file; a mark of byte order counts as bytes and as no character.
+    """
+
+    def __init__(self, file: BinaryIO, *, chunk: int, longest: int, decoder: json.JSONDecoder) -> None:
         self._file = file
-        self._decoder = codecs.getincrementaldecoder("utf-8")()
+        self._bytes = codecs.getincrementaldecoder("utf-8")()
+        self._decoder = decoder
         self._chunk = chunk
+        self._longest = longest
         self._ended = False
-        self.path = path
-        self.text = ""
-        self.at = 0
+        self._text = ""
+        self._at = 0
         self.byte = 0
+        self.character = 0
         if self.peek() == "\ufeff":
-            self.take(1)
-
-    def more(self) -> bool:
-        """Read on; at least as much as is held, so that a long record is not scanned too often."""
-        data = self._file.read(max(self._chunk, len(self.text) - self.at))
-        self.text = self.text[self.at :] + self._decoder.decode(data, final=not data)
-        self.at = 0
-        self._ended = not data
-        return bool(data)
-
-    def take(self, end: int) -> str:
-        """Go on to ``end`` and return what was passed over."""
-        passed = self.text[self.at : end]
-        self.byte += len(passed) if passed.isascii() else len(passed.encode())
-        self.at = end
-        return passed
+            self._pass(self._at + 1)
+            self.character = 0
 
     def peek(self) -> str:
         """Return the next character that is no space; empty at the end."""
         while True:
-            space = _SPACE.match(self.text, self.at)
+            space = _SPACE.match(self._text, self._at)
             assert space is not None
-            self.take(space.end())
-            if self.at < len(self.text) or not self.more():
-                return self.text[self.at : self.at + 1]
+            self._pass(space.end())
+            if self._at < len(self._text) or not self._more():
+                return self._text[self._at : self._at + 1]
 
-    def value(self, number: int) -> Any:
-        """Read the value that begins here.
+    def mark(self) -> str:
+        """Return the next character that is no space, and pass it; empty at the end."""
+        found = self.peek()
+        self._pass(self._at + len(found))
+        return found
+
+    def value(self) -> Any:
+        """Return the next value, and pass it.
 
         Raises:
-            InvalidInput: it is no JSON or too long.
+            NotJson: none stands there, or the end is cut off.
+            TooLong: it does not end within the most that is held.
         """
+        self.peek()
         while True:
             try:
-                value, end = _DECODER.raw_decode(self.text, self.at)
+                value, end = self._decoder.raw_decode(self._text, self._at)
                 if self._ended or self._is_whole(value, end):
-                    self.take(end)
+                    self._pass(end)
                     return value
                 problem = "it is cut off"
             except (ValueError, RecursionError) as error:
                 problem = str(error)
-            if len(self.text) - self.at > LONGEST_RECORD:
-                raise InvalidInput(
-                    f"{self.path}: record {number} is longer than {LONGEST_RECORD >> 20} MiB or no JSON "
-                    f"({problem}); give a list of records"
-                )
-            if not self.more() and self._failed():
-                raise InvalidInput(f"{self.path}: record {number} is no JSON ({problem}); download it again")
+            if len(self._text) - self._at > self._longest:
+                raise TooLong(problem)
+            if not self._more() and self._failed():
+                raise NotJson(problem)
+
+    def _more(self) -> bool:
+        """Read on; at least as much as is held, so that a long record is not scanned too often."""
+        data = self._file.read(max(self._chunk, len(self._text) - self._at))
+        self._text = self._text[self._at :] + self._bytes.decode(data, final=not data)
+        self._at = 0
+        self._ended = not data
+        return bool(data)
+
+    def _pass(self, end: int) -> None:
+        passed = self._text[self._at : end]
+        self.byte += len(passed) if passed.isascii() else len(passed.encode())
+        self.character += len(passed)
+        self._at = end
 
     def _is_whole(self, value: Any, end: int) -> bool:
         """Whether nothing of the value is still to come: ``0.`` of ``0.5`` reads as the number 0 already."""
-        follows = self.text[end : end + 1]
+        follows = self._text[end : end + 1]
         return bool(follows) and (not isinstance(value, int | float) or follows in _FOLLOWS)
 
     def _failed(self) -> bool:
         """Whether what is left cannot be read even now that the file has ended."""
         try:
-            _DECODER.raw_decode(self.text, self.at)
+            self._decoder.raw_decode(self._text, self._at)
         except (ValueError, RecursionError):
             return True
         return False
 
 
-def _records(path: Path, window: _Window) -> Iterator[Located]:
-    if window.peek() != "[":
+def _records(path: Path, pieces: Pieces) -> Iterator[Located]:
+    if pieces.mark() != "[":
         raise InvalidInput(f"{path}: does not begin with a list; give the published file, unpacked")
-    window.take(window.at + 1)
     number = 0
-    while window.peek() != "]" or number:
+    while pieces.peek() != "]" or number:
         number += 1
-        window.peek()
-        begins = window.byte
-        value = window.value(number)
-        yield Located(number, begins, window.byte - begins, value)
-        separator = window.peek()
+        pieces.peek()
+        begins = pieces.byte
+        value = _record(path, pieces, number)
+        yield Located(number, begins, pieces.byte - begins, value)
+        separator = pieces.peek()
         if separator == "]":
             break
         if separator != ",":
             raise InvalidInput(
                 f"{path}: after record {number} a comma is missing, or the end is cut off; download it again"
             )
-        window.take(window.at + 1)
-    window.take(window.at + 1)
-    if window.peek():
+        pieces.mark()
+    pieces.mark()
+    if pieces.peek():
         raise InvalidInput(f"{path}: has more text behind its list; download it again")
+
+
+def _record(path: Path, pieces: Pieces, number: int) -> Any:
+    try:
+        return pieces.value()
+    except TooLong as error:
+        raise InvalidInput(
+            f"{path}: record {number} is longer than {LONGEST_RECORD >> 20} MiB or no JSON "
+            f"({error}); give a list of records"
+        ) from error
+    except NotJson as error:
+        raise InvalidInput(f"{path}: record {number} is no JSON ({error}); download it again") from error

@@ -58,10 +58,11 @@ class SourcePlan:
     """Everything that was read and checked before the first picture is stored.
 
     ``left_out`` counts pictures by reason. ``notes`` are lines for people. ``regions`` reads the regions of one
-    picture again; keeping all of them would take gigabytes.
+    picture again; keeping all of them would take gigabytes. ``warning`` is what whoever asked may not have meant.
     """
 
     images: Sequence[SourceImage]
     left_out: Mapping[str, int]
     notes: Sequence[str]
     regions: Callable[[SourceImage], Sequence[SourceRegion]]
+    warning: str = ""

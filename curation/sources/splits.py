@@ -80,6 +80,17 @@ def read_allowed(paths: Sequence[str]) -> set[str]:
     return allowed
 
 
+def without_lists(what: str, *, split: str, count: int | None, mend: str) -> str:
+    """Return the warning that nothing told the splits.
+
+    Args:
+        what: the list that is wanting. split: the one that all become. count: how many, once that is known.
+    """
+    how_many = "all images" if count is None else "the only image" if count == 1 else f"all {count:,} images"
+    becomes = "becomes" if count == 1 else "become"
+    return f"No {what} was given: {how_many} {becomes} {split}; {mend}"
+
+
 def image_number(name: str) -> str:
     """Return an id as the collection writes it: ``VG_100K_2/2378438.jpg`` and ``2378438`` are ``2378438``."""
     return PurePosixPath(name).stem if "." in name else PurePosixPath(name).name

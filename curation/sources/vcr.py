@@ -23,7 +23,6 @@ allenai/sherlock).
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -36,16 +35,18 @@ from curation.sources.json_stream import iterate_lines, parse
 from curation.sources.records import (
     LONGEST_ID,
     SPLITS,
-    TICK_EVERY,
     SourceImage,
     SourcePlan,
     SourceRegion,
     Tick,
     WhenMissing,
 )
-from curation.sources.splits import read_allowed
+from curation.sources.splits import read_allowed, without_lists
+from curation.sources.survey import Survey
 
 ADDRESS = "http://s3-us-west-2.amazonaws.com/ai2-rowanz/vcr1images/"
+PICTURES = "vcr1images"
+REST = "train"  # what all are without any annotation file
 MIN_ENTITIES = 3
 LONGEST_METADATA = 1 << 26
 CORNERS, CORNERS_AND_SCORE = 4, 5
@@ -70,6 +71,7 @@ class Vcr:
         count: what an entity is.
         missing: what to do about pictures or metadata that are not there.
         limit: take at most so many.
+        within: the folder that all files must lie in, links followed; anywhere when empty.
     """
 
     folder: str
@@ -79,6 +81,7 @@ class Vcr:
     count: EntityCount = EntityCount.OBJECTS
     missing: WhenMissing = WhenMissing.REFUSE
     limit: int | None = None
+    within: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +104,29 @@ class _Metadata:
     width: int
     height: int
     objects: tuple[SourceRegion, ...]
+
+
+def unpacked(folder: Path, named: Mapping[str, str]) -> Vcr:
+    """Return the copy in a folder that holds the pictures' one: with the annotation files that are named, by split.
+
+    Where none is named, those in the folder are taken. A folder without ``vcr1images`` is taken for it.
+    """
+    pictures = folder / PICTURES
+    usual = {split: folder / f"{split}.jsonl" for split in SPLITS}
+    found = {split: str(path) for split, path in usual.items() if path.is_file()}
+    return Vcr(str(pictures if pictures.is_dir() else folder), annotations=dict(named) or found)
+
+
+def split_warning(wanted: Vcr, count: int | None = None) -> str:
+    """Return what to say when no annotation file tells the splits; empty when one does.
+
+    count: how many images are taken, once that is known.
+    """
+    if wanted.annotations:
+        return ""
+    files = ", ".join(f"{split}.jsonl" for split in SPLITS)
+    mend = f"put {files} beside {PICTURES}, or give --train, --val and --test"
+    return without_lists("annotation file", split=REST, count=count, mend=mend)
 
 
 def read_vcr(wanted: Vcr, *, tick: Tick = lambda _: None) -> SourcePlan:
@@ -126,33 +152,30 @@ class _Reading:
 
     def __init__(self, wanted: Vcr, tick: Tick) -> None:
         self._wanted = wanted
-        self._tick = tick
-        self._read = 0
-        self._left_out: Counter[str] = Counter()
-        self._missing: list[str] = []
+        self._survey = Survey(missing=wanted.missing, within=wanted.within, tick=tick)
         self._folder = Path(wanted.folder)
 
     def plan(self) -> SourcePlan:
+        self._survey.check_inside([*self._wanted.annotations.values(), *self._wanted.allowed, self._folder])
         allowed = read_allowed(self._wanted.allowed)
         named = self._annotated() if self._wanted.annotations else self._walked()
         if not named:
             raise InvalidInput(f"{self._folder}: no picture is named; check the folder and annotation files")
         self._check_allowed(allowed, named)
         images = list(self._images(named, allowed))
-        if self._missing and self._wanted.missing is WhenMissing.REFUSE:
-            raise InvalidInput(
-                f"{self._missing[0]} is missing below {self._folder} ({len(self._missing)} missing in all); "
-                "unpack the archive whole, or skip what is missing"
-            )
-        self._left_out["the picture or its metadata is missing"] += len(self._missing)
-        notes = [f"{note} is missing; skipped" for note in self._missing]
+        self._survey.settle_missing(
+            complaint=f"is missing below {self._folder}",
+            mend="unpack the archive whole",
+            reason="the picture or its metadata is missing",
+        )
         objects = {item.image: item.objects for item in named.values() if item.objects is not None}
 
         def regions(image: SourceImage) -> Sequence[SourceRegion]:
             metadata = Path(image.facts["metadata"])
             return _metadata_of(self._folder / metadata, str(metadata), objects.get(image.source_id)).objects
 
-        return SourcePlan(images, +self._left_out, notes, regions)
+        warning = split_warning(self._wanted, len(images)) if images else ""
+        return self._survey.plan(images, regions, warning=warning)
 
     def _annotated(self) -> dict[str, _Named]:
         named: dict[str, _Named] = {}
@@ -162,7 +185,7 @@ class _Reading:
             lines = 0
             for line, value in iterate_lines(Path(file)):
                 lines += 1
-                self._count()
+                self._survey.count()
                 item = _named_of(value, split, f"{Path(file).name}: line {line}")
                 _check_repeated(named.setdefault(item.image, item), item)
             if not lines:
@@ -173,21 +196,20 @@ class _Reading:
         """Return every picture below the folder that has metadata beside it, in the order of its name."""
         named = {}
         for path in sorted(self._folder.rglob("*.json")):
-            self._count()
+            self._survey.count()
             metadata = path.relative_to(self._folder).as_posix()
             image = str(PurePosixPath(metadata).with_suffix(".jpg"))
-            named[image] = _Named(image, metadata, "train", metadata, movie=path.parent.name)
+            named[image] = _Named(image, metadata, REST, metadata, movie=path.parent.name)
         return named
 
     def _check_allowed(self, allowed: set[str], named: Mapping[str, _Named]) -> None:
-        unknown = allowed - set(named) - {item.image_id for item in named.values()}
-        if unknown and self._wanted.missing is WhenMissing.REFUSE:
-            raise InvalidInput(
-                f"the lists of allowed images name {min(unknown)}, which is not among the pictures "
-                f"({len(unknown)} such); unpack the archive whole, or skip what is missing"
-            )
-        if unknown:
-            self._left_out["in the lists of allowed images and not among the pictures"] += len(unknown)
+        self._survey.settle_unknown(
+            allowed - set(named) - {item.image_id for item in named.values()},
+            named="the lists of allowed images name",
+            complaint="is not among the pictures",
+            mend="unpack the archive whole, or skip what is missing",
+            reason="in the lists of allowed images and not among the pictures",
+        )
 
     def _images(self, named: Mapping[str, _Named], allowed: set[str]) -> Iterator[SourceImage]:
         taken = 0
@@ -195,7 +217,7 @@ class _Reading:
             if taken == self._wanted.limit:
                 return
             if allowed and not allowed & {item.image, item.image_id}:
-                self._left_out["not in the lists of allowed images"] += 1
+                self._survey.leave_out("not in the lists of allowed images")
                 continue
             image = self._image(item)
             if image is not None:
@@ -203,15 +225,16 @@ class _Reading:
                 yield image
 
     def _image(self, item: _Named) -> SourceImage | None:
-        self._count()
+        self._survey.count()
         gone = [name for name in (item.image, item.metadata) if not (self._folder / name).is_file()]
         if gone:
-            self._missing.append(f"{item.place}: {gone[0]}")
+            self._survey.miss(f"{item.place}: {gone[0]}")
             return None
+        self._survey.check_inside([self._folder / item.image, self._folder / item.metadata])
         about = _metadata_of(self._folder / item.metadata, item.metadata, item.objects)
         entities = count_entities(about.objects, self._wanted.count)
         if entities < self._wanted.min_entities:
-            self._left_out[f"fewer than {self._wanted.min_entities} entities"] += 1
+            self._survey.leave_out(f"fewer than {self._wanted.min_entities} entities")
             return None
         facts = {"metadata": item.metadata, "img_id": item.image_id, "movie": item.movie}
         return SourceImage(
@@ -226,11 +249,6 @@ class _Reading:
             entities=entities,
             facts={name: value for name, value in facts.items() if value},
         )
-
-    def _count(self) -> None:
-        self._read += 1
-        if self._read % TICK_EVERY == 0:
-            self._tick(self._read)
 
 
 def _named_of(value: Any, split: str, place: str) -> _Named:

@@ -20,7 +20,6 @@ corpus does.
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -38,17 +37,13 @@ from curation.sources.fields import (
     whole,
 )
 from curation.sources.json_stream import iterate_list, read_record
-from curation.sources.records import (
-    TICK_EVERY,
-    SourceImage,
-    SourcePlan,
-    SourceRegion,
-    Tick,
-    WhenMissing,
-)
-from curation.sources.splits import read_allowed, read_splits
+from curation.sources.records import SourceImage, SourcePlan, SourceRegion, Tick, WhenMissing
+from curation.sources.splits import read_allowed, read_splits, without_lists
+from curation.sources.survey import Survey
 
 FOLDERS = ("VG_100K", "VG_100K_2")
+IMAGE_DATA = "image_data.json"
+REST = "train"  # what all are without any list
 ADDRESS = re.compile(r"https?://\S+/(VG_100K(?:_2)?)/([A-Za-z0-9_-]+\.jpe?g)")
 LONGEST_URL = 500
 
@@ -67,6 +62,7 @@ class VisualGenome:
         allowed: lists of the only images to take; no list allows all.
         missing: what to do about pictures that are not there.
         limit: take at most so many.
+        within: the folder that all files must lie in, links followed; anywhere when empty.
     """
 
     folder: str
@@ -77,6 +73,18 @@ class VisualGenome:
     allowed: tuple[str, ...] = ()
     missing: WhenMissing = WhenMissing.REFUSE
     limit: int | None = None
+    within: str = ""
+
+
+def split_warning(wanted: VisualGenome, count: int | None = None) -> str:
+    """Return what to say when no list tells the splits, since Visual Genome ships none; empty when one does.
+
+    count: how many images are taken, once that is known.
+    """
+    if wanted.splits:
+        return ""
+    mend = "give --splits, or --train, --val and --test"
+    return without_lists("list of splits", split=wanted.rest or REST, count=count, mend=mend)
 
 
 def read_visual_genome(wanted: VisualGenome, *, tick: Tick = lambda _: None) -> SourcePlan:
@@ -93,15 +101,14 @@ class _Reading:
 
     def __init__(self, wanted: VisualGenome, tick: Tick) -> None:
         self._wanted = wanted
-        self._tick = tick
-        self._read = 0
-        self._left_out: Counter[str] = Counter()
-        self._missing: list[str] = []
+        self._survey = Survey(missing=wanted.missing, within=wanted.within, tick=tick)
         self._folder = Path(wanted.folder)
-        self._image_data = Path(wanted.image_data or self._folder / "image_data.json")
+        self._image_data = Path(wanted.image_data or self._folder / IMAGE_DATA)
         self._regions = Path(wanted.regions) if wanted.regions else None
 
     def plan(self) -> SourcePlan:
+        lists = [*self._wanted.splits.values(), *self._wanted.allowed]
+        self._survey.check_inside([*lists, self._folder, self._image_data, *filter(None, [self._regions])])
         splits = read_splits(self._wanted.splits)
         allowed = read_allowed(self._wanted.allowed)
         present = _listing(self._folder)
@@ -124,7 +131,7 @@ class _Reading:
         any_record = False
         for found in iterate_list(self._image_data):
             any_record = True
-            self._count()
+            self._survey.count()
             place = f"{self._image_data.name}: record {found.number}"
             yield place, record_of(found.value, place)
         if not any_record:
@@ -151,15 +158,15 @@ class _Reading:
 
     def _is_wanted(self, image_id: str, splits: Mapping[str, str], allowed: set[str]) -> bool:
         if allowed and image_id not in allowed:
-            self._left_out["not in the lists of allowed images"] += 1
+            self._survey.leave_out("not in the lists of allowed images")
             return False
         if splits and image_id not in splits and not self._wanted.rest:
-            self._left_out["in no list of a split"] += 1
+            self._survey.leave_out("in no list of a split")
             return False
         return True
 
     def _rest(self) -> str:
-        return self._wanted.rest or "train"
+        return self._wanted.rest or REST
 
     def _found(
         self, images: Sequence[tuple[SourceImage, str]], present: Mapping[str, set[str]]
@@ -171,42 +178,41 @@ class _Reading:
                 break
             path = _path(image, present)
             if path is None:
-                self._missing.append(f"{image.place}: {_name(image)}")
+                self._survey.miss(f"{image.place}: {_name(image)}")
                 continue
+            self._survey.check_inside([self._folder / path])
             taken.append(replace(image, path=str(self._folder / path), split=split))
-        if self._missing and self._wanted.missing is WhenMissing.REFUSE:
-            raise InvalidInput(
-                f"{self._missing[0]} is not in {' or '.join(FOLDERS)} below {self._folder} "
-                f"({len(self._missing)} missing in all); unpack both archives, or skip what is missing"
-            )
-        self._left_out["the picture is missing"] += len(self._missing)
+        self._survey.settle_missing(
+            complaint=f"is not in {' or '.join(FOLDERS)} below {self._folder}",
+            mend="unpack both archives",
+            reason="the picture is missing",
+        )
         return taken
 
-    def _check_known(self, what: str, unknown: set[str]) -> None:
-        if unknown and self._wanted.missing is WhenMissing.REFUSE:
-            raise InvalidInput(
-                f"{what} name image {min(unknown)}, which {self._image_data} does not list "
-                f"({len(unknown)} such); use lists and image data of the same release"
-            )
-        if unknown:
-            self._left_out[f"in {what} and not in the image data"] += len(unknown)
+    def _check_known(self, lists: str, unknown: set[str]) -> None:
+        self._survey.settle_unknown(
+            unknown,
+            named=f"{lists} name image",
+            complaint=f"{self._image_data} does not list",
+            mend="use lists and image data of the same release",
+            reason=f"in {lists} and not in the image data",
+        )
 
     def _with_regions(self, images: Sequence[SourceImage], known: set[str]) -> SourcePlan:
         places = self._region_places(known) if self._regions else {}
         if self._regions:
             images = [replace(image, regions_at=places.get(image.source_id)) for image in images]
-        notes = [f"{note} is missing; skipped" for note in self._missing]
         without = sum(image.regions_at is None for image in images) if self._regions else 0
-        if without:
-            notes.append(f"{without} images have no regions in {self._regions}")
-        return SourcePlan(images, +self._left_out, notes, self._read_regions)
+        notes = [f"{without} images have no regions in {self._regions}"] if without else []
+        warning = split_warning(self._wanted, len(images)) if images else ""
+        return self._survey.plan(images, self._read_regions, notes=notes, warning=warning)
 
     def _region_places(self, known: set[str]) -> dict[str, tuple[int, int]]:
         """Check every region once, and return where each image's record stands."""
         assert self._regions is not None
         places: dict[str, tuple[int, int]] = {}
         for found in iterate_list(self._regions):
-            self._count()
+            self._survey.count()
             place = f"{self._regions.name}: record {found.number}"
             image_id, _ = _regions_of(record_of(found.value, place), place)
             if image_id in places:
@@ -230,11 +236,6 @@ class _Reading:
         if image_id != image.source_id:
             raise InvalidInput(f"{self._regions}: has changed since it was read; start again")
         return regions
-
-    def _count(self) -> None:
-        self._read += 1
-        if self._read % TICK_EVERY == 0:
-            self._tick(self._read)
 
 
 def _id_of(record: Mapping[str, Any], place: str) -> int:

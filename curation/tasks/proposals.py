@@ -3,13 +3,13 @@
 from celery import shared_task
 
 from curation.models import ProposalRun
-from curation.selectors.jobs import OVERLAPS, PROPOSALS
+from curation.selectors.jobs import OVERLAPS, PROPOSALS, PROPOSALS_PART
 from hits.services import jobs
 
 
 @shared_task(name=PROPOSALS)
 def propose_boxes(job_id: int) -> None:
-    """Fill a run with boxes, from a detector or a file."""
+    """Fill a run with boxes, from a file or by parts that a detector works on, and measure it."""
     with jobs.claimed(job_id) as progress:
         if progress is not None:
             from curation.pipelines import proposals  # noqa: PLC0415 - loads model libraries
@@ -18,6 +18,18 @@ def propose_boxes(job_id: int) -> None:
             run = ProposalRun.objects.select_related("project").get(pk=job.args["run"])
             recall = proposals.fill_run(run=run, last=job.args["last"], progress=progress)
             jobs.set_result(job=job, **proposals.summary(run, recall))
+
+
+@shared_task(name=PROPOSALS_PART)
+def propose_boxes_of_part(job_id: int) -> None:
+    """Find the boxes of one part of a run's photos."""
+    with jobs.claimed(job_id) as progress:
+        if progress is not None:
+            from curation.pipelines import proposals  # noqa: PLC0415 - loads model libraries
+
+            args = progress.job.args
+            run = ProposalRun.objects.select_related("project").get(pk=args["run"])
+            proposals.fill_part(run=run, first=args["first"], last=args["last"], progress=progress)
 
 
 @shared_task(name=OVERLAPS)

@@ -2,6 +2,7 @@
 
 from celery import shared_task
 
+from curation.selectors import rounds
 from curation.selectors.jobs import COMPARISON_ROUND
 from curation.services import RoundOptions
 from hits.services import jobs
@@ -16,11 +17,12 @@ def build_comparison_round(job_id: int) -> None:
 
             job = progress.job
             assert job.project is not None
-            found = comparison.build_comparison_round(
+            found = rounds.built_by(job) or comparison.build_comparison_round(
                 project=job.project,
                 options=RoundOptions(**job.args["options"]),
                 encoder=job.args.get("encoder", ""),
                 by=job.created_by,
                 progress=progress,
+                job=job,
             )
             jobs.set_result(job=job, round=found.pk, sets=found.sets.count(), skipped=found.skip_counts)

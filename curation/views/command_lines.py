@@ -21,8 +21,8 @@ from curation.services.texts import FROM_FILE, OPTIONS
 from curation.sources.records import WhenMissing
 from curation.sources.vcr import Vcr
 from curation.sources.visual_genome import VisualGenome
-from hits.domain.states import JobState
 from hits.models import Job
+from hits.selectors.jobs import may_resume
 
 Words = list[str]
 Runs = Mapping[int, ProposalRun]
@@ -39,18 +39,13 @@ def command_lines(jobs: Sequence[Job]) -> list[str]:
     return [_line(job, runs) for job in jobs]
 
 
-def is_resumable(job: Job) -> bool:
-    """Whether a person may start the job again where it ended."""
-    return job.resumable and job.state in {JobState.FAILED, JobState.CANCELLED}
-
-
 def _line(job: Job, runs: Runs) -> str:
     if job.task not in COMMANDS or job.project is None:
         return ""
     name_of, words_of = COMMANDS[job.task]
     try:
         name = name_of(job, runs)
-        words = ["--resume", str(job.pk)] if is_resumable(job) else words_of(job, runs)
+        words = ["--resume", str(job.pk)] if may_resume(job) else words_of(job, runs)
     except (NoLine, LookupError, TypeError, ValueError):
         return ""  # among them: arguments of an earlier release
     return shlex.join(["manage.py", name, *words])

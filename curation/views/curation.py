@@ -6,7 +6,7 @@ from typing import Any
 
 from django.contrib import messages
 from django.core.paginator import Paginator
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
@@ -15,6 +15,7 @@ from curation.selectors import duplicates
 from curation.selectors.features import used_encoders
 from curation.selectors.job_lists import last_done
 from curation.selectors.jobs import DEDUPLICATE, latest_job
+from curation.services.sources import TITLES
 from curation.views.forms import DedupForm
 from hits.domain.facts import ImageFacts
 from hits.domain.states import OPEN_JOB_STATES
@@ -48,7 +49,7 @@ def curation(request: HttpRequest, project: Project) -> HttpResponse:
 @project_page()
 def deduplicate(request: HttpRequest, project: Project) -> HttpResponse:
     """Queue a de-duplication."""
-    form = DedupForm(request.POST, used=used_encoders(project), auto_id="dedup_%s")
+    form = _form(project, request.POST)
     if not form.is_valid():
         return _page(request, project, form=form, status=400)
     try:
@@ -60,10 +61,15 @@ def deduplicate(request: HttpRequest, project: Project) -> HttpResponse:
     return redirect("curation", project.slug)
 
 
+def _form(project: Project, data: QueryDict | None = None) -> DedupForm:
+    sources = duplicates.source_sizes(project)
+    return DedupForm(data, used=used_encoders(project), sources=sources, auto_id="dedup_%s")
+
+
 def _page(
     request: HttpRequest, project: Project, *, form: DedupForm | None = None, status: int = 200
 ) -> HttpResponse:
-    latest = latest_job(project, DEDUPLICATE)
+    latest, last = latest_job(project, DEDUPLICATE), last_done(project, DEDUPLICATE)
     running = latest if latest is not None and latest.state in OPEN_JOB_STATES else None
     page = Paginator(duplicates.kept_images(project), GROUPS_PER_PAGE).get_page(request.GET.get("page"))
     images, marked = duplicates.standing(project), duplicates.marked(project).count()
@@ -72,10 +78,11 @@ def _page(
         "project": project,
         "section": "curation",
         "tab": "duplicates",
-        "form": form or DedupForm(used=used_encoders(project), auto_id="dedup_%s"),
+        "form": form or _form(project),
         "job": running,
         "ended": latest if running is None else None,
-        "last": last_done(project, DEDUPLICATE),
+        "last": last,
+        "last_source": TITLES.get(last.result.get("options", {}).get("source")) if last else None,
         "images": images,
         "marked": marked,
         "offered": images - marked,

@@ -7,9 +7,11 @@ from typing import Any, ClassVar
 from django import forms
 
 from curation.features.encoder import DEFAULT_ENCODER, POOLED_ENCODER
+from curation.models import Source
 from curation.selectors.round_sets import SetOrder
 from curation.services import JudgesPage, RoundOptions
 from curation.services.comparison import PER_PAGE
+from curation.services.sources import TITLES
 from curation.views.features import ENCODERS, PUBLISHED_CLIP
 from curation.views.readings import DEDUP_KEEPS, DEDUP_LINKAGES, RULES, Rule
 from hits.forms import PageForm
@@ -39,8 +41,13 @@ def encoder_field(offered: Sequence[str], used: Sequence[str], meaning: str) -> 
 
 
 class DedupForm(PageForm):
-    """How a project's photos are clustered, and which one of a cluster stays."""
+    """Which of a project's photos are clustered and how, and which one of a cluster stays."""
 
+    source = forms.ChoiceField(
+        required=False,
+        label="Photos",
+        help_text="The paper clustered Visual Genome alone. The marks of other photos stay.",
+    )
     cuts: ClassVar[Mapping[str, str]] = {"share": "fraction", "clusters": "clusters", "distance": "distance"}
     cut = forms.ChoiceField(
         required=False,
@@ -75,8 +82,20 @@ class DedupForm(PageForm):
     seed = forms.IntegerField(min_value=0, initial=0, label="Seed", help_text="Of the random draw.")
     encoders: ClassVar[Sequence[str]] = (POOLED_ENCODER, PUBLISHED_CLIP)
 
-    def __init__(self, *args: Any, used: Sequence[str] = (), **kwargs: Any) -> None:
+    def __init__(
+        self,
+        *args: Any,
+        used: Sequence[str] = (),
+        sources: Mapping[str, int] | None = None,
+        **kwargs: Any,
+    ) -> None:
+        """Take the names of ``used`` encoders, and of ``sources`` the numbers of photos that they gave."""
         super().__init__(*args, **kwargs)
+        if sources:
+            named = [(name, f"{TITLES[Source(name)]}: {count:,}") for name, count in sources.items()]
+            self.fields["source"].choices = [("", "All photos"), *named]  # type: ignore[attr-defined]
+        else:
+            del self.fields["source"]  # nothing to choose
         self.fields["encoder"] = encoder_field(self.encoders, used, "By what photos are compared.")
         for name in self.cuts:  # the radio button's label names the choice, this one the number beside it
             self.fields[name].widget.attrs["aria-label"] = self.fields[name].label
@@ -106,6 +125,7 @@ class DedupForm(PageForm):
             "keep": given["keep"] or next(iter(DEDUP_KEEPS)),
             "seed": given["seed"],
             "encoder": given["encoder"],
+            "source": given.get("source", ""),
         }
 
 

@@ -11,14 +11,16 @@ from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpRespons
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from curation.features.encoder import is_hub_id
 from curation.models import ImageProposals, ProposalOverlap, ProposalRun
 from curation.proposals.chart import recall_chart, spark
-from curation.proposals.detector import CLASSICAL, HUGGING_FACE, LIMIT, is_hub_id
+from curation.proposals.detector import CLASSICAL, HUGGING_FACE, LIMIT
 from curation.proposals.overlap import PAPER_SOLVABLE, Recall
 from curation.selectors import proposals as stored
 from curation.selectors.jobs import OVERLAPS, PROPOSALS, latest_job
 from curation.services import proposals as services
 from curation.versions.build import image_url
+from curation.views.import_proposals import file_form
 from hits.domain.facts import ImageFacts
 from hits.domain.states import OPEN_JOB_STATES
 from hits.forms import PageForm
@@ -61,7 +63,9 @@ class RunForm(PageForm):
     def clean(self) -> dict[str, Any]:
         """Check that a model is named when one is asked for."""
         given: dict[str, Any] = super().clean() or {}
-        if given.get("detector") == "model" and not is_hub_id(given.get("model", "")):
+        model = given.get("model", "")
+        # What begins with a dot is a folder of the server to the detector.
+        if given.get("detector") == "model" and not is_hub_id(model):
             self.add_error("model", "Name it by its hub id, owner/name.")
         return given
 
@@ -156,6 +160,7 @@ def proposals(request: HttpRequest, project: Project) -> HttpResponse:
         "job": _open(job),
         "failed": job if job is not None and job.error else None,
         "paper_solvable": PAPER_SOLVABLE,
+        "import_form": file_form(),
     }
     return render(request, "curation/proposals.html", context, status=status)
 
@@ -183,7 +188,7 @@ def proposal_run(request: HttpRequest, project: Project, run_id: int) -> HttpRes
         "page": page,
         "views": [_image_view(found) for found in page],
         "unmeasured": stored.unmeasured(run) if run.is_complete else 0,
-        "options": {name: value for name, value in run.options.items() if name != stored.RECALL},
+        "options": run.options,
         "jobs": [job for job in mine if job.state in OPEN_JOB_STATES],
         "failed": next((job for job in mine if job.error), None),
         "paper_solvable": PAPER_SOLVABLE,

@@ -6,6 +6,8 @@ from django.contrib import messages
 from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.http import urlencode
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from curation import services
@@ -33,6 +35,7 @@ from validation.services.judging import usual_pool
 
 SETS_PER_PAGE = 5
 SKIPPED_PER_PAGE = 50
+USUAL_REASON = "not fit to be rated"
 
 
 @require_safe
@@ -106,7 +109,7 @@ def comparison_round(request: HttpRequest, project: Project, round_id: int) -> H
     found = _round(project, round_id)
     if launch.launched_before(project=project, once=launch_key(request.POST)) is not None:
         return redirect("comparison-round", project.slug, found.pk)
-    total = found.sets.count()
+    total = services.launchable(found).count()
     form = ComparisonForm(COMPARISON, total, request.POST or None, usual_pool=usual_pool(project))
     confirm: dict[str, Any] = {}
     status = 200
@@ -120,19 +123,22 @@ def comparison_round(request: HttpRequest, project: Project, round_id: int) -> H
             confirm, status = form.estimate(project) | refusal_context(request.POST, launched), 400
         elif request.POST.get("step") != "change":
             confirm = form.estimate(project)
-    context = _about(project, found, total) | _sets(request, project, found)
+    context = _about(project, found) | _sets(request, project, found)
     context |= {"form": form, "kind": form.kind} | confirm
     return render(request, "curation/round.html", context, status=status)
 
 
-def _about(project: Project, found: ComparisonRound, total: int) -> dict[str, Any]:
+def _about(project: Project, found: ComparisonRound) -> dict[str, Any]:
     skips = _skips(found)
+    total, left_out = found.sets.count(), found.sets.exclude(left_out="").count()
     return {
         "project": project,
         "section": "curation",
         "tab": "rounds",
         "round": found,
         "sets": total,
+        "left_out": left_out,
+        "launchable": total - left_out,
         "options": in_words(found.options),
         "floor": found.options.get("min_candidates"),
         "provenance": {name: value for name, value in found.provenance.items() if name != "rules"},
@@ -162,6 +168,27 @@ def _page_of(rows: Any, rank: int) -> int:
     return ranks.index(rank) // SETS_PER_PAGE + 1 if rank in ranks else 1
 
 
+@require_POST
+@project_page()
+def leave_out(request: HttpRequest, project: Project, round_id: int, set_id: int) -> HttpResponse:
+    """Leave a set out of the launch with a reason, or take it back."""
+    found = _round(project, round_id)
+    item = found.sets.filter(pk=set_id).first()
+    if item is None:
+        raise Http404("There is no such set.")
+    back = request.POST.get("act") == "take-back"
+    why = "" if back else request.POST.get("why", "").strip() or USUAL_REASON
+    try:
+        services.leave_out(item=item, why=why, by=request.user)  # type: ignore[arg-type]
+    except Refused as error:
+        messages.error(request, f"Not done: {error}.")
+    else:
+        done = "is launched with the others again" if back else "is left out of the launch"
+        messages.success(request, f"Set {item.rank} {done}.")
+    query = urlencode({"set": item.rank})
+    return redirect(f"{reverse('comparison-round', args=[project.slug, found.pk])}?{query}#set-{item.rank}")
+
+
 @require_safe
 @project_page()
 def round_skipped(request: HttpRequest, project: Project, round_id: int) -> HttpResponse:
@@ -171,7 +198,7 @@ def round_skipped(request: HttpRequest, project: Project, round_id: int) -> Http
     reason = reason if reason in found.skip_counts else ""
     page = Paginator(round_sets.skipped_of(found, reason), SKIPPED_PER_PAGE).get_page(request.GET.get("page"))
     texts = collected.by_instance_ids(project, [row.instance for row in page])
-    context = _about(project, found, found.sets.count()) | {
+    context = _about(project, found) | {
         "reason": reason,
         "page": page,
         "rows": [(row, REASONS.get(row.reason, row.reason), texts.get(row.instance)) for row in page],

@@ -1,19 +1,23 @@
-"""Where a project's images came from, and the commands that import more: those read folders of the server."""
+"""Where a project's images came from, and what imports more: commands, and a form over a folder of the server."""
 
 from dataclasses import dataclass, replace
 from typing import Any
 
-from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
-from django.views.decorators.http import require_safe
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_POST, require_safe
 
 from curation.models import Source
 from curation.selectors.sources import SPLITS, SourceRow, entity_counts, images_by_source, import_jobs
-from curation.services.sources import TITLES
+from curation.services.sources import TITLES, request_import
 from curation.sources.vcr import MIN_ENTITIES
+from curation.views.source_forms import FORMS, ImportForm, Offer, offered
 from hits.domain.states import OPEN_JOB_STATES
 from hits.models import Job, Project
+from hits.services.errors import Refused
 from hits.views.access import project_page
+from hits.views.who import person
 from validation.domain import plots
 
 JOBS_SHOWN = 10
@@ -33,7 +37,47 @@ class ImportCommand:
 @require_safe
 @project_page()
 def sources(request: HttpRequest, project: Project) -> HttpResponse:
-    """Show what was imported, by collection and split, the last imports, and the commands."""
+    """Show what was imported, by collection and split, the last imports, and what starts another one."""
+    offer = offered()
+    form = _form_class(request.GET.get("collection", ""), offer)(offer) if offer.root else None
+    return _page(request, project, offer, form)
+
+
+@require_POST
+@project_page()
+def start_import(request: HttpRequest, project: Project, source: str) -> HttpResponse:
+    """Queue the import of a collection that stands in the folder of imports, or a look at it."""
+    offer = offered()
+    if source not in set(Source) or offer.root is None:
+        raise Http404("There is no such page.")
+    form = FORMS[Source(source)](offer, request.POST)
+    if not form.is_valid():
+        return _page(request, project, offer, form, status=400)
+    try:
+        job = request_import(
+            project=project, wanted=form.cleaned_data["wanted"], options=form.options, by=person(request)
+        )
+    except Refused as error:
+        form.add_error(None, f"Not started: {error}.")
+        return _page(request, project, offer, form, status=400)
+    stores = (
+        "The import is queued." if not form.options.dry_run else "A look is queued. Nothing will be stored."
+    )
+    messages.success(request, stores)
+    return redirect("job-detail", job.pk)
+
+
+def _form_class(collection: str, offer: Offer) -> type[ImportForm]:
+    """The form of the collection that is asked for, else of the first that stands there."""
+    if collection in set(Source):
+        return FORMS[Source(collection)]
+    standing = [form for form in FORMS.values() if form.found_in(offer.contents)]
+    return next(iter([*standing, *FORMS.values()]))
+
+
+def _page(
+    request: HttpRequest, project: Project, offer: Offer, form: ImportForm | None, *, status: int = 200
+) -> HttpResponse:
     rows = images_by_source(project)
     entities, without = entity_counts(project)
     jobs = import_jobs(project, JOBS_SHOWN)
@@ -51,8 +95,11 @@ def sources(request: HttpRequest, project: Project) -> HttpResponse:
         "open_jobs": [job for job in jobs if job.state in OPEN_JOB_STATES],
         "ended": [(job, _words(job)) for job in jobs if job.state not in OPEN_JOB_STATES],
         "commands": commands(project),
+        "offer": offer,
+        "form": form,
+        "collections": [(source.value, TITLES[source]) for source in FORMS],
     }
-    return render(request, "curation/sources.html", context)
+    return render(request, "curation/sources.html", context, status=status)
 
 
 def commands(project: Project) -> list[ImportCommand]:
@@ -61,7 +108,7 @@ def commands(project: Project) -> list[ImportCommand]:
         ImportCommand(
             "Visual Genome",
             "The folder holds VG_100K, VG_100K_2 and image_data.json. The splits are a published list of image ids; "
-            "without one, all are train.",
+            "without one, all images become train.",
             f"manage.py import_visual_genome FOLDER --project {project.slug} --splits densecap_splits.json "
             "--regions region_descriptions.json",
         ),
@@ -117,6 +164,8 @@ def _words(job: Job) -> dict[str, Any]:
         "known": result["known"] + result["described"],
         "skipped": result["skipped"],
         "left_out": sum(result["left_out"].values()),
+        "splits": [(split, result["splits"][split]) for split in SPLITS if split in result["splits"]],
+        "warning": result.get("warning", ""),  # imports of earlier releases have none
         "problems": result["problems"][:PROBLEMS_SHOWN],
         "more": max(0, result["skipped"] - PROBLEMS_SHOWN),
     }

@@ -6,8 +6,8 @@ from django import forms
 from django.core.files.uploadedfile import UploadedFile
 
 from curation.dedup.cuts import Linkage
+from curation.features.encoder import is_hub_id
 from curation.models import AnalysisKind, PairText
-from curation.proposals.detector import is_hub_id
 from curation.services.texts import (
     FROM_FILE,
     LARGEST_FILE,

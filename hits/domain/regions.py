@@ -28,7 +28,7 @@ _FULL_COLOUR = 0  # Pillow's name for 4:4:4, chroma as fine as luma
 class RegionMode(StrEnum):
     """What of the picture and its region is seen.
 
-    In the words of the papers' ablations (000 table 3, 001 fig. 4): ``NONE`` is "no region", ``ONLY_REGION`` "no
+    In the words of the paper's ablations (000 fig. 4): ``NONE`` is "no region", ``ONLY_REGION`` "no
     context", ``POSITION_ONLY`` "position only". ``HIDE`` covers the region and leaves its context: "only context" and
     "hide region" are this one mode.
     """

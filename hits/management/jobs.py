@@ -55,7 +55,7 @@ class JobCommand(DeerstalkerCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         """Run the job, or queue it, and print what came of it."""
         background = options["background"]
-        job = self._resumed(options["resume"], background) or self.request(queue=not background, **options)
+        job = self._resumed(options["resume"], background) or self.request(queue=background, **options)
         if not background:
             job = self._run(job)
         self.finish(job, options)

@@ -7,14 +7,15 @@ from hits.management.base import bad_input
 from hits.models import Batch, Project
 
 
-def project_called(slug: str) -> Project:
+def project_called(slug: str | None) -> Project:
     """Return the project with that short name."""
-    project = Project.objects.filter(slug=slug).first()
+    project = Project.objects.filter(slug=slug).first() if slug else None
     if project is None:
         known = (
             ", ".join(Project.objects.values_list("slug", flat=True)) or "none yet (create_project makes one)"
         )
-        raise bad_input(f"--project {slug}: there is no such project; known: {known}")
+        wrong = f"--project {slug}: there is no such project" if slug else "--project: say which one"
+        raise bad_input(f"{wrong}; known: {known}")
     return project
 
 

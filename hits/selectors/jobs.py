@@ -15,6 +15,14 @@ def open_under(*keys: str) -> "QuerySet[Job]":
     return Job.objects.filter(exclusive_key__in=keys, state__in=OPEN_JOB_STATES)
 
 
+def may_resume(job: Job) -> bool:
+    """Return whether a person may start a job again where it ended.
+
+    A job whose process died is not among them: a worker takes it up by itself once its lease has run out.
+    """
+    return job.resumable and job.parent_id is None and job.state in (JobState.FAILED, JobState.CANCELLED)
+
+
 def counts(job: Job) -> tuple[int, int]:
     """Return how much of a job is done, and of how much; what its parts have done is counted in."""
     if job.state != JobState.WAITING:

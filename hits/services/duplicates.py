@@ -1,6 +1,6 @@
 """Mark images that are near-duplicates of others, so that later batches leave them out."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from django.contrib.auth.models import AbstractBaseUser
 from django.db import transaction
@@ -9,39 +9,81 @@ from hits.models import Image, Project
 from hits.services import audit
 from hits.services.errors import Refused
 
+AT_ONCE = 10_000  # SQLite takes 32,766 values in a statement
 
+
+@transaction.atomic
 def mark_duplicates(
-    *, project: Project, groups: Mapping[int, Sequence[int]], by: AbstractBaseUser | None = None
+    *,
+    project: Project,
+    groups: Mapping[int, Sequence[int]],
+    among: Collection[int] | None = None,
+    by: AbstractBaseUser | None = None,
 ) -> int:
-    """Replace the project's marks: each key is an image that is kept, its value the duplicates of it.
+    """Replace the marks of the images looked at: each key is an image that is kept, its value the duplicates of it.
 
-    Repeatable; images in no group lose an earlier mark. Units that were launched stay as they are.
+    Repeatable; images in no group lose an earlier mark. Images that were not looked at keep theirs; one that stood
+    behind a newly marked image follows it, so that a mark never points at an image that is not offered. Units that
+    were launched stay as they are.
+
+    Args:
+        among: the images that were looked at; all of the project's when absent.
 
     Returns:
-        how many images are marked now.
+        how many images the groups mark.
 
     Raises:
-        Refused: an image of another project, or one that is both kept and a duplicate, or named twice.
+        Refused: an image of another project or that was not looked at, one that is both kept and a duplicate, or
+            one that is named twice.
     """
+    members = _members(project, groups, among)
+    marked = Image.objects.filter(project=project, duplicate_of__isnull=False)
+    earlier = set(marked.values_list("pk", flat=True))
+    _put_behind(project, list(earlier if among is None else earlier.intersection(among)), None)
+    for kept, group in _with_followers(project, groups).items():
+        _put_behind(project, group, kept)
+    audit.record(
+        project=project,
+        actor=by,
+        action="images.duplicates",
+        kept=len(groups),
+        duplicates=len(members),
+    )
+    return len(members)
+
+
+def _members(
+    project: Project, groups: Mapping[int, Sequence[int]], among: Collection[int] | None
+) -> list[int]:
+    """The duplicates of all groups. Raises as ``mark_duplicates`` does."""
     members = [member for group in groups.values() for member in group]
-    if len(set(members)) != len(members) or set(members) & set(groups):
-        raise Refused("groups: an image stands in two groups; put each into one")
     named = {*groups, *members}
-    known = set(Image.objects.filter(project=project, pk__in=named).values_list("pk", flat=True))
+    if len(named) != len(groups) + len(members):
+        raise Refused("groups: an image stands in two groups; put each into one")
+    known = set(Image.objects.filter(project=project).values_list("pk", flat=True))
     if named - known:
         raise Refused(f"groups: image {min(named - known)} is not in this project")
-    with transaction.atomic():
-        Image.objects.filter(project=project, duplicate_of__isnull=False).update(duplicate_of=None)
-        for kept, group in groups.items():
-            Image.objects.filter(project=project, pk__in=list(group)).update(duplicate_of_id=kept)
-        audit.record(
-            project=project,
-            actor=by,
-            action="images.duplicates",
-            kept=len(groups),
-            duplicates=len(members),
-        )
-    return len(members)
+    if among is not None and (others := named.difference(among)):
+        raise Refused(f"groups: image {min(others)} is not among those that were looked at; leave it out")
+    return members
+
+
+def _with_followers(project: Project, groups: Mapping[int, Sequence[int]]) -> dict[int, list[int]]:
+    """Each group with the images that stand behind one of its members by a mark that was left."""
+    kept_of = {member: kept for kept, group in groups.items() for member in group}
+    followed = {kept: list(group) for kept, group in groups.items()}
+    left = Image.objects.filter(project=project, duplicate_of__isnull=False)
+    for image, behind in left.values_list("pk", "duplicate_of"):
+        if behind in kept_of:
+            followed[kept_of[behind]].append(image)
+    return followed
+
+
+def _put_behind(project: Project, images: Sequence[int], kept: int | None) -> None:
+    """Mark images as duplicates of one, or take their marks off; as many at once as a statement holds."""
+    for start in range(0, len(images), AT_ONCE):
+        few = images[start : start + AT_ONCE]
+        Image.objects.filter(project=project, pk__in=few).update(duplicate_of_id=kept)
 
 
 @transaction.atomic

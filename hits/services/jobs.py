@@ -7,7 +7,7 @@ import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from celery import current_app
@@ -47,6 +47,7 @@ class Progress:
         self.job = job
         self._since: int | None = None
         self._cursor: dict[str, Any] = dict(job.cursor)
+        self._silent_until = timezone.now()
 
     def advance(self, done: int, total: int | None = None, **cursor: Any) -> None:
         """Say how far the work is; the cursor is where a successor goes on.
@@ -54,7 +55,7 @@ class Progress:
         Raises:
             Cancelled: somebody asked for the job to stop, or another worker took it over.
         """
-        changes: dict[str, Any] = {"done": done, "lease_until": timezone.now() + LEASE}
+        changes: dict[str, Any] = {"done": done, "lease_until": self.lease()}
         if total is not None:
             changes["total"] = total
         if self._since is None:
@@ -68,6 +69,19 @@ class Progress:
             raise Cancelled("cancelled")
         self.job.done, self.job.total = done, changes.get("total", self.job.total)
         _tell(self.job, "")
+
+    def brace(self, seconds: float) -> None:
+        """Keep the job through a step that may stop all threads of this process, so that nobody takes it over.
+
+        Should the process die in it, others wait so much longer. 0 ends it.
+        """
+        self._silent_until = timezone.now() + timedelta(seconds=seconds)
+        mine = Job.objects.filter(pk=self.job.pk, lease_owner=self.job.lease_owner, state=JobState.RUNNING)
+        mine.update(lease_until=self.lease())
+
+    def lease(self) -> datetime:
+        """Until when the job is held, if it is renewed now."""
+        return max(timezone.now(), self._silent_until) + LEASE
 
     def log(self, text: str) -> None:
         """Write a line that people read on the job's page and on the command line."""
@@ -151,9 +165,10 @@ def claimed(job_id: int) -> Iterator[Progress | None]:
     job = Job.objects.get(pk=job_id)
     if job.runs > 1:
         write_line(job, _beginning(job))
-    over = _keep_alive(job)
+    progress = Progress(job)
+    over = _keep_alive(progress)
     try:
-        yield Progress(job)
+        yield progress
     except Split as split:
         for part in job_parts.store(job, split):
             wake(part)
@@ -173,19 +188,19 @@ def claimed(job_id: int) -> Iterator[Progress | None]:
         over.set()
 
 
-def _keep_alive(job: Job) -> threading.Event:
+def _keep_alive(progress: Progress) -> threading.Event:
     """Renew the lease from a thread until the returned event is set.
 
     One step of the work may take longer than the lease, such as a clustering; nobody else must take
     the job over meanwhile. The thread dies with the process, and then the lease runs out.
     """
-    over = threading.Event()
+    over, job = threading.Event(), progress.job
 
     def renew() -> None:
         mine = Job.objects.filter(pk=job.pk, lease_owner=job.lease_owner, state=JobState.RUNNING)
         while not over.wait(HEARTBEAT_SECONDS):
             try:
-                mine.update(lease_until=timezone.now() + LEASE)
+                mine.update(lease_until=progress.lease())
                 beat()
             except DatabaseFault:  # busy or away for a moment; the lease lasts for several more attempts
                 logger.warning("job %s: its lease was not renewed; trying again", job.pk, exc_info=True)

@@ -116,6 +116,8 @@ _ACTIONS = {
     "demographics.delete": "Deleted what a worker said about themselves",
     "images.duplicates": "Marked near-duplicates",
     "comparison.build": "Built comparison sets",
+    "comparison.leave_out": "Left a comparison set out",
+    "comparison.take_back": "Took a comparison set back",
     "version.create": "Made a draft version",
     "version.seal": "Sealed a version",
     "images.import_source": "Imported a collection",

@@ -14,6 +14,7 @@ from django.views.decorators.http import require_POST, require_safe
 from hits.domain.evidence import words
 from hits.domain.states import OPEN_JOB_STATES, JobState, Role
 from hits.models import Batch, Job, JobLine
+from hits.selectors.jobs import may_resume
 from hits.services import extend, top_up
 from hits.services import jobs as services
 from hits.services.errors import Refused
@@ -22,7 +23,6 @@ from hits.views.access import check_access
 LINES_SHOWN = 200
 PARTS_PER_PAGE = 50
 SECTIONS = {"curation": "curation", "validation": "judging"}  # by the app that a task belongs to
-ENDED_EARLY = (JobState.FAILED, JobState.CANCELLED)
 
 
 def _job(request: HttpRequest, job_id: int) -> Job:
@@ -49,7 +49,7 @@ def job_detail(request: HttpRequest, job_id: int) -> HttpResponse:
         "batch": batch,
         "result": list(_facts(job.result)),
         "open": job.state in OPEN_JOB_STATES,
-        "resumable": job.resumable and job.parent is None and job.state in ENDED_EARLY,
+        "resumable": may_resume(job),
         "lines": lines,
         "newest": lines[-1].pk if lines else 0,
         "earlier": job.lines.count() - len(lines),

@@ -120,7 +120,8 @@ def in_batches(items: Sequence[Any], size: int) -> list[Any]:
 
 def collected(work: Callable[[Any], Vectors], batches: Sequence[Any]) -> Vectors:
     """Run batches as the pipeline does: one thread a core, one batch a thread."""
-    from curation.features.parallel import in_threads, usable_cores
+    from curation.cores import usable_cores
+    from curation.features.parallel import in_threads
 
     with closing(in_threads(work, batches, threads=usable_cores())) as rows:
         return np.concatenate(list(rows))
@@ -144,9 +145,9 @@ def measure(name: str, rounds: int) -> dict[str, Any]:
     """Return all figures."""
     import torch
 
+    from curation.cores import usable_cores
     from curation.features.choose import get_encoder
     from curation.features.clip import BATCH, ClipEncoder
-    from curation.features.parallel import usable_cores
 
     source, files = pictures()
     with tempfile.TemporaryDirectory() as folder:

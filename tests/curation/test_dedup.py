@@ -10,8 +10,10 @@ from scipy.cluster.hierarchy import fcluster
 from scipy.cluster.hierarchy import linkage as scipy_linkage
 from scipy.spatial.distance import pdist
 
+from curation.dedup import dense
+from curation.dedup.cuts import ByNumber, Method
 from curation.dedup.dense import condensed_cosine_distances
-from curation.dedup.hierarchical import Linkage, cluster_to_k
+from curation.dedup.hierarchical import Linkage, cluster, cluster_to_k
 from curation.dedup.members import keep_first, keep_largest, keep_medoid, keep_random
 from curation.dedup.vectors import unit_rows
 from curation.records import InvalidInput
@@ -65,6 +67,30 @@ def test_distances_equal_scipys_across_blocks() -> None:
     features = vectors(600, 16, 3)
     ours = condensed_cosine_distances(unit_rows(features, "features"))
     np.testing.assert_allclose(ours, pdist(features.astype(np.float64), "cosine"), atol=1e-12)
+
+
+class Stop(Exception):
+    """What a caller raises to cancel."""
+
+
+@pytest.mark.parametrize(("stop_at", "asked"), [(1, 0), (3, 0), (4, 0), (5, 1)])
+def test_scipy_s_way_can_be_stopped_between_blocks_and_before_and_after_scipy(
+    stop_at: int, asked: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[tuple[int, int]] = []
+    merged: list[int] = []
+    real = dense.merge_tree
+    monkeypatch.setattr(dense, "merge_tree", lambda *args, **how: (merged.append(1), real(*args, **how))[1])
+
+    def progress(done: int, total: int) -> None:
+        told.append((done, total))
+        if len(told) == stop_at:
+            raise Stop
+
+    with pytest.raises(Stop):  # three blocks, then scipy, then the labels
+        cluster(vectors(600, 8, 1), ByNumber(400), method=Method.DENSE, progress=progress)
+    assert len(merged) == asked
+    assert told == [(0, 1)] * min(stop_at, 4) + [(1, 1)] * asked
 
 
 def test_copies_merge_before_anything_else() -> None:

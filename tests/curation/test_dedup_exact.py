@@ -165,7 +165,7 @@ def test_filter_blocks_threads_and_guess_change_nothing(
     monkeypatch.setattr(pairs, "ROOM", 40)
     monkeypatch.setattr(exact, "SPARE", 20.0)
     runs.append(sparse(features, ByNumber(333), linkage))
-    monkeypatch.setattr("curation.dedup.crew._processors", lambda: 3)
+    monkeypatch.setattr("curation.dedup.crew.usable_cores", lambda: 3)
     monkeypatch.setattr(exact, "MERGES_PER_STEP", 7)
     runs.append(sparse(features, ByNumber(333), linkage, product=products.BFloat16Product()))
     for found in runs:

@@ -1,8 +1,10 @@
 """Proposed boxes: exact overlaps, ranking, models from a folder, files of every layout, the classical detector."""
 
 import json
+import shutil
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
@@ -16,10 +18,11 @@ from numpy.typing import NDArray
 from PIL import Image as Pillow
 from PIL import ImageDraw
 
+from curation.features.encoder import is_hub_id
 from curation.proposals.boxes import corners_of, distinct, sizes_of, suppress, whole_pixels
 from curation.proposals.chart import recall_chart, spark
 from curation.proposals.choose import get_detector
-from curation.proposals.detector import DetectorUnavailable, Found, is_hub_id
+from curation.proposals.detector import DetectorUnavailable, Found
 from curation.proposals.grouping import Likeness, describe, group
 from curation.proposals.overlap import Coverage, overlaps
 from curation.proposals.published import Layout, found_in, read_entries, recognise
@@ -268,6 +271,79 @@ class TestModels:
         assert found.scores is not None
         assert found.scores[0] == pytest.approx(float(scores.max()))
         assert found.corners[0] == pytest.approx(np.clip(expected, 0, [width, height] * 2), abs=0.51)
+
+    def test_several_threads_at_once_change_no_box(self, folder: Path) -> None:
+        detector = get_detector(f"hf:{folder}")
+        assert detector.parallel  # type: ignore[attr-defined]
+        batches = [self.pictures()] * 8
+        alone = [one.rows() for one in detector.propose(batches[0])]
+        with ThreadPoolExecutor(4) as pool:
+            together = list(pool.map(detector.propose, batches))
+        for batch in together:
+            for one, expected in zip(batch, alone, strict=True):
+                assert [row[:4] for row in one.rows()] == [row[:4] for row in expected]
+
+    @pytest.mark.parametrize(
+        ("name", "counts"),
+        [
+            ("config.json", True),
+            ("preprocessor_config.json", True),
+            ("model.safetensors", True),
+            ("model-00001-of-00002.safetensors", True),
+            ("pytorch_model.bin", True),
+            ("README.md", False),
+        ],
+    )
+    def test_a_folders_revision_is_of_all_that_is_loaded(
+        self, folder: Path, tmp_path: Path, name: str, counts: bool
+    ) -> None:
+        copy = shutil.copytree(folder, tmp_path / "copy")
+        before = get_detector(f"hf:{copy}").revision
+        assert before == get_detector(f"hf:{folder}").revision
+        path = copy / name
+        if name == "model.safetensors":
+            content = bytearray(path.read_bytes())
+            content[-1] ^= 1
+            path.write_bytes(bytes(content))
+        else:
+            path.write_text((path.read_text() if path.exists() else "") + "\n")
+        assert (get_detector(f"hf:{copy}").revision != before) is counts
+
+    def test_all_files_of_a_hub_id_are_of_one_commit_which_is_its_revision(
+        self, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        from huggingface_hub import constants
+
+        monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path))
+        monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
+        place = tmp_path / "models--someone--tiny"
+        for commit in ("a" * 40, "b" * 40):
+            shutil.copytree(folder, place / "snapshots" / commit)
+            (place / "refs").mkdir(exist_ok=True)
+            (place / "refs" / "main").write_text(commit)
+            detector = get_detector("hf:someone/tiny")
+            assert (detector.name, detector.revision) == ("hf:someone/tiny", commit)
+        assert detector.propose(self.pictures())[0].rows()
+
+    def test_a_hub_id_is_never_read_from_a_folder_that_is_called_so(
+        self, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.chdir(tmp_path)
+        shutil.copytree(folder, tmp_path / "facebook" / "detr")
+        with pytest.raises(DetectorUnavailable, match=r"is a hub id, and /.*/facebook/detr lies here"):
+            get_detector("hf:facebook/detr")
+        for source in ("./facebook/detr", f"{tmp_path}/facebook/detr"):
+            assert get_detector(f"hf:{source}").name == "hf:detr"
+
+    def test_what_is_neither_a_folder_nor_a_hub_id_says_how_to_name_one(
+        self, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.chdir(tmp_path)
+        shutil.copytree(folder, tmp_path / "weights")
+        with pytest.raises(
+            DetectorUnavailable, match=r"is neither a hub id .*absolute path or as \./weights$"
+        ):
+            get_detector("hf:weights")
 
     def test_suppression_leaves_no_two_near_copies(self, folder: Path) -> None:
         (found,) = get_detector(f"hf:{folder}", suppress_over=0.4).propose(self.pictures()[:1])

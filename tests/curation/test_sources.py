@@ -537,7 +537,7 @@ def test_reading_tells_how_far_it_is_and_can_be_stopped(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made.visual_genome(tmp_path)
-    monkeypatch.setattr("curation.sources.visual_genome.TICK_EVERY", 2)
+    monkeypatch.setattr("curation.sources.survey.TICK_EVERY", 2)
     seen: list[int] = []
     read_visual_genome(VisualGenome(str(tmp_path)), tick=seen.append)
     assert seen == [2, 4, 6]

@@ -10,8 +10,9 @@ from django.urls import reverse
 from curation import services
 from curation.models import ComparisonRound
 from curation.services import JudgesPage
-from hits.models import Observation, Unit
-from hits.services.errors import Refused
+from curation.tasks.rounds import build_comparison_round
+from hits.models import AuditEvent, Observation, Unit
+from hits.services.errors import Conflict, Refused
 from tests.support import market
 from tests.support.pages import squeezed
 from tests.validation.factory import Work
@@ -150,3 +151,71 @@ def test_an_attention_check_has_the_same_page_as_the_others(built: ComparisonRou
     shapes = {tuple(sorted(unit.payload)) for unit in Unit.objects.filter(batch=built.batch)}
     assert len(shapes) == 1
     assert {unit.payload["per_page"] for unit in Unit.objects.filter(batch=built.batch)} == {10}
+
+
+def test_a_set_that_was_left_out_is_not_launched(built: ComparisonRound, researcher: User) -> None:
+    first, second = built.sets.order_by("rank")
+    services.leave_out(item=first, why="  names a\nbrand ", by=researcher)
+    services.leave_out(item=first, why="names a brand", by=researcher)  # again: nothing is written
+    assert [item.rank for item in services.launchable(built)] == [second.rank]
+    services.launch_comparison_batch(round=built, by=None, page=JudgesPage(reference=True))
+    assert [unit["reference"] for unit in _payloads(built)] == [second.observation.inference]
+    told = AuditEvent.objects.get(action="comparison.leave_out")
+    assert (told.actor, told.data) == (researcher, {"set": 1})
+    with pytest.raises(Conflict, match="launched already"):
+        services.leave_out(item=first, why="", by=researcher)
+
+
+def test_sets_may_be_taken_back_and_all_left_out_is_no_launch(built: ComparisonRound) -> None:
+    for item in built.sets.all():
+        services.leave_out(item=item, why="offensive", by=None)
+    with pytest.raises(Refused, match="all of this round were left out; take some back"):
+        services.launch_comparison_batch(round=built, by=None)
+    services.leave_out(item=built.sets.get(rank=2), why="", by=None)
+    services.launch_comparison_batch(round=built, by=None)
+    assert len(_payloads(built)) == 1
+    with pytest.raises(Refused, match="reason: 201 characters; say it in 200"):
+        services.leave_out(item=built.sets.get(rank=1), why="x" * 201, by=None)
+
+
+def test_a_researcher_leaves_a_set_out_on_the_page(
+    client: Client, built: ComparisonRound, researcher: User
+) -> None:
+    item = built.sets.get(rank=2)
+    url = reverse("comparison-set-leave-out", args=[built.project.slug, built.pk, item.pk])
+    assert client.post(url).status_code == 302  # to the sign-in page
+    item.refresh_from_db()
+    assert item.left_out == ""
+    client.force_login(researcher)
+    page = squeezed(client.post(url, {"why": "offensive"}, follow=True))
+    assert "Set 2 is left out of the launch." in page
+    assert "Left out: offensive" in page
+    assert "1 left out" in page
+    assert "Set 2 is launched with the others again." in squeezed(
+        client.post(url, {"act": "take-back"}, follow=True)
+    )
+    assert (
+        client.post(reverse("comparison-set-leave-out", args=[built.project.slug, built.pk, 0])).status_code
+        == 404
+    )
+
+
+def test_outsiders_leave_nothing_out(client: Client, built: ComparisonRound, django_user_model: Any) -> None:
+    client.force_login(django_user_model.objects.create_user("stranger", password="x"))
+    item = built.sets.get(rank=1)
+    url = reverse("comparison-set-leave-out", args=[built.project.slug, built.pk, item.pk])
+    assert client.post(url, {"why": "no"}).status_code in {403, 404}
+    item.refresh_from_db()
+    assert item.left_out == ""
+
+
+def test_a_job_that_is_run_again_finds_its_round(
+    work: Work, built: ComparisonRound, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job = services.request_comparison_round(project=work.project, by=None, options=services.RoundOptions())
+    ComparisonRound.objects.filter(pk=built.pk).update(job=job)
+    monkeypatch.setattr("curation.pipelines.comparison.build_comparison_round", None)  # is not called
+    build_comparison_round(job.pk)
+    job.refresh_from_db()
+    assert (job.state, job.result["round"]) == ("done", built.pk)
+    assert ComparisonRound.objects.count() == 1

@@ -12,7 +12,7 @@ from django.test import Client
 from django.urls import reverse
 
 from curation import services
-from curation.models import ComparisonRound, DatasetVersion
+from curation.models import ComparisonRound, DatasetVersion, SourceRecord
 from curation.views import curation as curation_views
 from hits.models import Job, Project
 from hits.services.duplicates import mark_duplicates
@@ -38,6 +38,10 @@ def places(work: Work) -> dict[str, tuple[str, str]]:
         "build": ("post", reverse("curation-build", args=[slug])),
         "round": ("get", reverse("comparison-round", args=[slug, found.pk])),
         "skipped": ("get", reverse("comparison-round-skipped", args=[slug, found.pk])),
+        "leave out": (
+            "post",
+            reverse("comparison-set-leave-out", args=[slug, found.pk, found.sets.get().pk]),
+        ),
         "jobs": ("get", reverse("curation-jobs", args=[slug])),
         "versions": ("get", reverse("versions", args=[slug])),
         "version": ("get", reverse("version", args=[sealed.pk])),
@@ -233,6 +237,37 @@ def test_an_end_without_its_number_is_named_at_its_field(
     assert not Job.objects.filter(task="curation.deduplicate_images").exists()
 
 
+def test_photos_of_one_collection_are_chosen_where_there_are_some(
+    client: Client, work: Work, researcher: User
+) -> None:
+    client.force_login(researcher)
+    images = [work.image(seed) for seed in range(5)]
+    where, url = (reverse(name, args=[work.project.slug]) for name in ("curation", "curation-deduplicate"))
+    page = squeezed(client.get(where))
+    assert 'name="source"' not in page
+    assert "De-duplicate 5 photos</button>" in page
+    for image in images[:3]:
+        SourceRecord.objects.create(image=image, source="vcr", source_id=str(image.pk))
+    page = squeezed(client.get(where))
+    assert re.findall(r'<option value="(\w*)"(?: selected)?>((?:All|VCR|Visual)[^<]*)</option>', page) == [
+        ("", "All photos"),
+        ("vcr", "VCR: 3"),
+    ]
+    assert "De-duplicate</button>" in page, "how many depends on what is chosen"
+    values = {"share": "80", "linkage": "average", "seed": "0"}
+    assert client.post(url, values | {"source": "visual_genome"}).status_code == 400, "the project has none"
+    few = client.post(url, values | {"cut": "clusters", "clusters": "4", "source": "vcr"})
+    assert few.status_code == 400
+    assert "4 asked for from 3 images of VCR" in squeezed(few)
+    assert '<option value="vcr" selected>' in squeezed(few), "what was chosen is kept"
+    assert client.post(url, values | {"source": "vcr"}).status_code == 302
+    job = Job.objects.get(task="curation.deduplicate_images")
+    assert (job.title, job.args["options"]["source"]) == ("De-duplicate 3 images of VCR", "vcr")
+    Job.objects.update(state="done")
+    assert client.post(url, values | {"source": ""}).status_code == 302
+    assert Job.objects.latest("pk").args["options"]["source"] == ""
+
+
 def test_groups_are_looked_through_by_pages_largest_first(
     client: Client, work: Work, researcher: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -264,7 +299,7 @@ def test_sizes_of_groups_have_bars_and_large_ones_share_one() -> None:
 
 
 def test_what_the_last_run_found_is_told(client: Client, work: Work, researcher: User) -> None:
-    result = {
+    result: dict[str, Any] = {
         "images": 108_077,
         "clusters": 79_977,
         "marked": 28_100,
@@ -290,6 +325,15 @@ def test_what_the_last_run_found_is_told(client: Client, work: Work, researcher:
     assert "Sparse: pairs of near rows suffice: about 0.02% of all" in page
     assert "Random, seed 3" in page
     assert "Later: no disk" in page
+    assert "<dd>108,077</dd>" in page, "of all collections"
+    assert "Set aside again" not in page
+    result |= {"set_aside_again": 1_200, "marked_though_offered_again": 7}
+    result["options"] |= {"source": "visual_genome"}
+    Job.objects.filter(title="Done").update(result=result)
+    page = squeezed(client.get(reverse("curation", args=[work.project.slug])))
+    assert "<dd>108,077 of Visual Genome</dd>" in page
+    assert "<dd>1,200, as people decided under Splits</dd>" in page
+    assert "<dd>7 of the marked</dd>" in page
 
 
 def test_the_archive_holds_the_export(

@@ -8,11 +8,17 @@ import pytest
 from PIL import Image as Pillow
 
 from curation import services
+from curation.dedup.hierarchical import cluster
+from curation.dedup.products import Float32Product
 from curation.models import ComparisonRound, FeatureSet
+from curation.negatives.filters import cluster_softly
+from curation.negatives.options import Keep
 from curation.pipelines.comparison import build_comparison_round
 from curation.pipelines.deduplicate import deduplicate_images
+from curation.pipelines.products import BFloat16Product, best_product
 from curation.selectors.images import duplicate_groups
 from curation.services import DedupOptions, RoundOptions
+from curation.services.texts import DuplicateOptions
 from hits.domain.states import AssignmentStatus, JobState
 from hits.models import Image, Job, Observation
 from hits.selectors.images import usable
@@ -21,6 +27,7 @@ from hits.services.duplicates import mark_duplicates
 from hits.services.errors import Refused
 from hits.services.images import import_image
 from tests.curation_site.fakes import Colours, Letters
+from tests.curation_site.texts_corpus import Words
 from tests.validation.factory import Work
 
 pytestmark = pytest.mark.django_db
@@ -230,6 +237,42 @@ def test_equal_seeds_give_equal_rounds(work: Work) -> None:
     one, two = ([(s.observation_id, s.chosen, s.rank) for s in found.sets.all()] for found in rounds)
     assert one == two
     assert ComparisonRound.objects.count() == 2
+
+
+@pytest.mark.parametrize("product", [Float32Product, BFloat16Product, best_product])
+def test_soft_clusters_are_the_same_by_any_product(product: Any) -> None:
+    vectors = np.random.default_rng(3).normal(size=(1_100, 48)).astype(np.float32)  # too many to ask scipy
+    vectors[600:] = vectors[:500] + 0.1 * vectors[100:600]
+    found = [
+        cluster_softly(vectors, share=0.7, keep=Keep.RANDOM, generator=np.random.default_rng(1), product=by)
+        for by in (None, product())
+    ]
+    np.testing.assert_array_equal(found[0].labels, found[1].labels)
+    np.testing.assert_array_equal(found[0].kept, found[1].kept)
+
+
+def test_rounds_and_text_analyses_cluster_by_the_quickest_product(
+    work: Work, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from curation.negatives import filters
+    from curation.pipelines import comparison, texts
+
+    given: list[Any] = []
+    quickest = Float32Product()
+
+    def spied(*args: Any, **options: Any) -> Any:
+        given.append(options["product"])
+        return cluster(*args, **options)
+
+    for module in (comparison, texts):
+        monkeypatch.setattr(module, "best_product", lambda: quickest)
+    for module in (filters, texts):
+        monkeypatch.setattr(module, "cluster", spied)
+    twelve_pairs(work)
+    build_comparison_round(project=work.project, options=RoundOptions(), using=Letters())
+    assert given == [quickest]
+    texts.analyse_texts(project=work.project, options=DuplicateOptions(), encoder=Words())
+    assert given == [quickest] * 2
 
 
 def test_a_split_without_pairs_is_refused(work: Work) -> None:

@@ -4,7 +4,9 @@ import io
 import json
 import os
 import re
-from collections.abc import Callable, Sequence
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -65,9 +67,17 @@ class Squares:
         return Found(corners, np.linspace(1, 0.1, 10))
 
 
+@pytest.fixture(autouse=True)
+def nothing_loaded() -> Iterator[None]:
+    """Forget the detector of the test before."""
+    pipeline._loaded.cache_clear()
+    yield
+    pipeline._loaded.cache_clear()
+
+
 @pytest.fixture
 def detector(monkeypatch: pytest.MonkeyPatch) -> Callable[[Squares], Squares]:
-    """Return a setter of the detector that runs use."""
+    """Return a setter of the detector that is found by whoever loads one."""
 
     def use(squares: Squares) -> Squares:
         monkeypatch.setattr(pipeline, "get_detector", lambda name, **options: squares)
@@ -81,6 +91,27 @@ def detector(monkeypatch: pytest.MonkeyPatch) -> Callable[[Squares], Squares]:
 def small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     """Take two photos at a time."""
     monkeypatch.setattr(pipeline, "BATCH", 2)
+
+
+@pytest.fixture
+def small_parts(small_steps: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Give three photos to a part."""
+    monkeypatch.setattr(pipeline, "PART", 3)
+
+
+def shared_out(project: Project) -> tuple[Job, list[Job]]:
+    """Return a job whose photos were handed to parts, and the parts; nobody works on them yet."""
+    job = services.request_proposals(project=project, by=None, queue=False)
+    current_app.tasks[job.task](job.pk)
+    job.refresh_from_db()
+    return job, list(job.parts.order_by("pk"))
+
+
+def work_on(job: Job) -> Job:
+    """Do what a worker does that is woken for this job."""
+    current_app.tasks[job.task](job.pk)
+    job.refresh_from_db()
+    return job
 
 
 def run_job(job: Job) -> Job:
@@ -127,7 +158,7 @@ class TestRuns:
 
         monkeypatch.setattr(pipeline, "get_detector", choose)
         proposed(project, detector="hf:hustvl/yolos-tiny", limit=30, suppress_over=0.7)
-        assert told == [("hf:hustvl/yolos-tiny", {"limit": 30, "suppress_over": 0.7})]
+        assert told == [("hf:hustvl/yolos-tiny", {"limit": 30, "suppress_over": 0.7})]  # once for all parts
 
     def test_cancelled_and_resumed_gives_the_same_rows(
         self, project: Project, make_image: Callable[..., Image], detector: Any, small_steps: None
@@ -205,6 +236,148 @@ class TestRuns:
         assert ProposalRun.objects.count() == 1
 
 
+class Threaded(Squares):
+    """One that promises that several threads may call it at once, and notes which did."""
+
+    parallel = True
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.callers: set[str] = set()
+
+    def propose(self, pictures: Sequence[Pillow.Image]) -> list[Found]:
+        """Return the boxes."""
+        self.callers.add(threading.current_thread().name)
+        return super().propose(pictures)
+
+
+class TestParts:
+    def test_photos_are_shared_out_and_every_part_is_done_once(
+        self, project: Project, make_image: Callable[..., Image], detector: Any, small_parts: None
+    ) -> None:
+        images = [make_image(seed) for seed in range(8)]
+        Image.objects.filter(pk=images[1].pk).update(withdrawn_at="2026-01-01T00:00Z")
+        squares = detector(Squares())
+        job, parts = shared_out(project)
+        assert (job.state, job.done, job.total) == (JobState.WAITING, 0, 7)
+        assert [(part.title, part.total) for part in parts] == [
+            ("Part 1 of 3", 3),
+            ("Part 2 of 3", 3),
+            ("Part 3 of 3", 1),
+        ]
+        places = [(part.args["first"], part.args["last"]) for part in parts]
+        assert places == [(images[n].pk, images[m].pk) for n, m in ((0, 3), (4, 6), (7, 7))]
+        done = [work_on(part) for part in reversed(parts)]
+        assert [(part.state, part.done, part.runs) for part in done] == [
+            (JobState.DONE, 1, 1),
+            (JobState.DONE, 3, 1),
+            (JobState.DONE, 3, 1),
+        ]
+        job = work_on(job)
+        assert (job.state, job.done, job.total, squares.seen) == (JobState.DONE, 7, 7, 7)
+        run = ProposalRun.objects.get()
+        assert (run.images, run.boxes, run.is_complete) == (7, 70, True)
+
+    def test_parts_in_any_order_give_the_rows_of_one(
+        self, project: Project, make_image: Callable[..., Image], detector: Any, small_steps: None
+    ) -> None:
+        for seed in range(7):
+            make_image(seed)
+        whole = proposed(project)
+        assert Job.objects.filter(parent__isnull=False).count() == 1
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(pipeline, "PART", 2)
+            assert rows(proposed(project)) == rows(whole)
+        assert Job.objects.filter(parent__isnull=False).count() == 5
+
+    def test_a_broken_photo_fails_the_whole_with_its_part_and_the_rest_stays(
+        self, project: Project, make_image: Callable[..., Image], detector: Any, small_parts: None
+    ) -> None:
+        images = [make_image(seed) for seed in range(7)]
+        path = Path(images[3].file.path)
+        kept = path.read_bytes()
+        path.unlink()
+        job = run_job(services.request_proposals(project=project, by=None, queue=False))
+        assert job.state == JobState.FAILED
+        assert "Part 2 of 3: photo-3.png: its file is missing" in job.error
+        run = ProposalRun.objects.get()
+        assert [pk for pk, _ in rows(run)] == [images[n].pk for n in (0, 1, 2, 6)]
+        path.write_bytes(kept)
+        squares = detector(Squares())
+        job = run_job(jobs.resume(job=job, queue=False))
+        run.refresh_from_db()
+        assert (job.state, job.done, job.total, squares.seen) == (JobState.DONE, 7, 7, 3)
+        assert (run.images, run.is_complete) == (7, True)
+
+    def test_a_worker_with_other_weights_refuses_its_part(
+        self, project: Project, make_image: Callable[..., Image], detector: Any
+    ) -> None:
+        make_image(1)
+        _, (part,) = shared_out(project)
+        detector(Squares("2"))
+        pipeline._loaded.cache_clear()
+        assert "this worker has classical 2, and the run is of 1" in work_on(part).error
+        assert not ImageProposals.objects.exists()
+
+    def test_weights_that_were_replaced_are_loaded_anew(
+        self, project: Project, make_image: Callable[..., Image], detector: Any
+    ) -> None:
+        make_image(1)
+        assert proposed(project).revision == "1"
+        detector(Squares("2"))  # this process still holds the first
+        job, (part,) = shared_out(project)
+        assert ProposalRun.objects.get(pk=job.args["run"]).revision == "2"
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(pipeline, "get_detector", lambda name, **options: Squares("1"))
+            pipeline._loaded.cache_clear()
+            pipeline._loaded("classical", 100, None)  # so does the other worker
+        assert work_on(part).state == JobState.DONE
+
+    def test_boxes_of_a_slow_worker_with_older_weights_are_not_kept(
+        self, project: Project, make_image: Callable[..., Image]
+    ) -> None:
+        image = make_image(1)
+        run = ProposalRun.objects.create(project=project, detector="classical", revision="1")
+        services.store_facts(run=ProposalRun.objects.get(), revision="2")  # it had no boxes, so it may
+        with pytest.raises(Refused, match="of classical 2, and this is 1; start a new run"):
+            services.store_found(run=run, found={image.pk: [[1, 2, 3, 4, 0.5]]})
+        assert not ImageProposals.objects.exists()
+
+    def test_a_long_revision_is_the_same_again(
+        self, project: Project, make_image: Callable[..., Image]
+    ) -> None:
+        image = make_image(1)
+        run = ProposalRun.objects.create(project=project, detector="classical")
+        services.store_facts(run=run, revision="r" * 200)
+        services.store_found(run=run, found={image.pk: []})
+        services.store_facts(run=run, revision="r" * 200)
+
+    def test_threads_share_the_batches_where_a_detector_promises_it(
+        self,
+        project: Project,
+        make_image: Callable[..., Image],
+        detector: Any,
+        small_steps: None,
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        for seed in range(7):
+            make_image(seed)
+        whole = proposed(project)
+        monkeypatch.setattr(pipeline, "usable_cores", lambda: 2)
+        threaded = detector(Threaded())
+        assert rows(proposed(project)) == rows(whole)
+        assert threaded.callers
+        assert threading.current_thread().name not in threaded.callers
+
+    def test_what_was_asked_for_and_what_was_found_are_kept_apart(
+        self, project: Project, make_image: Callable[..., Image], detector: Any
+    ) -> None:
+        make_image(1)
+        run = proposed(project, limit=30)
+        assert run.options == asdict(services.ProposalOptions(limit=30))
+        assert (run.figures["pairs"], run.figures["solvable"]) == (0, None)
+
+
 @pytest.mark.django_db(transaction=True)
 def test_killed_in_the_middle_it_goes_on_with_the_same_rows(
     project: Project, make_image: Callable[..., Image], detector: Any, small_steps: None
@@ -212,20 +385,44 @@ def test_killed_in_the_middle_it_goes_on_with_the_same_rows(
     for seed in range(7):
         make_image(seed)
     whole = proposed(project)
-    job = services.request_proposals(project=project, by=None, queue=False)
-    run = ProposalRun.objects.get(pk=job.args["run"])
     detector(Squares(fails_after=4, dies=True))
-    assert children.forked(lambda: current_app.tasks[job.task](job.pk)) == 7
+    job, (part,) = shared_out(project)
+    run = ProposalRun.objects.get(pk=job.args["run"])
+    assert children.forked(lambda: current_app.tasks[part.task](part.pk)) == 7
     run.refresh_from_db()
     assert (run.images, run.is_complete) == (4, False)
-    Job.objects.filter(pk=job.pk).update(lease_until=timezone.now() - timedelta(seconds=1))
-    detector(Squares())
-    current_app.tasks[job.task](job.pk)
+    Job.objects.filter(pk=part.pk).update(lease_until=timezone.now() - timedelta(seconds=1))
+    pipeline._loaded.cache_clear()
+    second = detector(Squares())
+    part = work_on(part)
+    assert (part.state, part.runs, part.done, second.seen) == (JobState.DONE, 2, 7, 3)
+    job = work_on(job)
     run.refresh_from_db()
-    job.refresh_from_db()
-    assert (job.state, job.runs) == (JobState.DONE, 2)
+    assert (job.state, job.done) == (JobState.DONE, 7)
     assert rows(run) == rows(whole)
     assert (run.images, run.boxes) == (7, 70)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_workers_share_the_parts_and_find_the_rows_of_one(
+    project: Project, make_image: Callable[..., Image], detector: Any, small_parts: None
+) -> None:
+    for seed in range(14):
+        make_image(seed)
+    whole = proposed(project)
+    job, parts = shared_out(project)
+
+    def worker() -> None:
+        for part in parts:
+            work_on(part)
+
+    started = [children.start(worker) for _ in range(2)]
+    assert [children.wait(child) for child in started] == [0, 0]
+    assert {(part.state, part.runs) for part in job.parts.all()} == {(JobState.DONE, 1)}
+    assert work_on(job).state == JobState.DONE
+    run = ProposalRun.objects.get(pk=job.args["run"])
+    assert rows(run) == rows(whole)
+    assert (run.images, run.boxes) == (14, 140)
 
 
 class TestOverlaps:
@@ -494,6 +691,7 @@ class TestPages:
         [
             ({"detector": "model", "limit": 10}, "Name it by its hub id"),
             ({"detector": "model", "model": "/srv/weights", "limit": 10}, "Name it by its hub id"),
+            ({"detector": "model", "model": "./weights", "limit": 10}, "Name it by its hub id"),
             ({"detector": "classical", "limit": 0}, "greater than or equal to 1"),
             ({"detector": "file", "limit": 10}, "not one of the available choices"),
         ],

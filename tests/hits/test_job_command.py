@@ -86,6 +86,20 @@ def test_it_can_be_left_to_a_worker(trouble: list[BaseException]) -> None:
     assert (job.state, out) == (JobState.QUEUED, f"Job {job.pk} is queued: Count\n")
 
 
+@pytest.mark.parametrize("background", [True, False])
+def test_a_worker_is_woken_only_when_the_work_is_left_to_it(
+    trouble: list[BaseException], monkeypatch: pytest.MonkeyPatch, background: bool
+) -> None:
+    woken: list[int] = []
+    monkeypatch.setattr(jobs, "wake", lambda job: woken.append(job.pk))
+    _call(Count(), background=background)
+    job = Job.objects.get()
+    assert woken == ([job.pk] if background else [])
+    Job.objects.filter(pk=job.pk).update(state=JobState.FAILED)
+    _call(Count(), background=background, resume=job.pk)
+    assert woken == ([job.pk] * 2 if background else [])
+
+
 def test_a_refusal_is_bad_input_and_says_how_to_go_on(trouble: list[BaseException]) -> None:
     trouble.append(Refused("photo 3 is broken; restore it"))
     with pytest.raises(CommandError) as raised:

@@ -399,3 +399,17 @@ def test_stopping_at_the_keyboard_leaves_a_job_that_can_be_resumed() -> None:
         raise KeyboardInterrupt
     job.refresh_from_db()
     assert (job.state, job.error) == (JobState.CANCELLED, "stopped at the keyboard")
+
+
+def test_a_job_that_is_braced_is_kept_through_a_long_silence() -> None:
+    job = jobs.enqueue(task="hits.nothing", title="Long step")
+    with jobs.claimed(job.pk) as progress:
+        assert progress is not None
+        progress.brace(600)
+        progress.advance(1, 2)  # neither this nor the heartbeat shortens it
+        job.refresh_from_db()
+        assert job.lease_until is not None
+        assert job.lease_until > timezone.now() + timedelta(seconds=600)
+        progress.brace(0)
+        job.refresh_from_db()
+        assert job.lease_until <= timezone.now() + jobs.LEASE

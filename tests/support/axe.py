@@ -8,6 +8,10 @@ from axe_playwright_python.sync_playwright import Axe
 
 ONLY_VIOLATIONS = {"resultTypes": ["violations"]}  # what is in order is not told element by element
 
+# A colour that is on its way to another has no contrast to speak of.
+SETTLED = """() => Promise.allSettled(document.getAnimations()
+    .filter((one) => one instanceof CSSTransition).map((one) => one.finished))"""
+
 
 @cache
 def _axe() -> Axe:
@@ -16,6 +20,8 @@ def _axe() -> Axe:
 
 def check_page(page: Any, state: str) -> None:
     """Fail with every rule that the page breaks and the elements that break it; ``state`` says where we are."""
+    page.wait_for_load_state()
+    page.evaluate(SETTLED)
     found = _axe().run(page, options=ONLY_VIOLATIONS).response["violations"]
     lines = [f"{v['id']}: {v['help']} — {[n['html'][:160] for n in v['nodes'][:3]]}" for v in found]
     assert not lines, f"{state}: " + "\n".join(lines)
@@ -34,16 +40,10 @@ def check_width(page: Any, state: str) -> None:
     assert not tables, f"{state} has tables that scroll sideways: {tables}"
 
 
-# A colour that is on its way to another has no contrast to speak of.
-SETTLED = """() => Promise.allSettled(document.getAnimations()
-    .filter((one) => one instanceof CSSTransition).map((one) => one.finished))"""
-
-
 def check_sizes(page: Any, state: str, sizes: Iterable[tuple[int, str]]) -> None:
     """Check page and widths in each window of ``(width, colour scheme)``, without loading the page again."""
     for width, scheme in sizes:
         page.set_viewport_size({"width": width, "height": 844})
         page.emulate_media(color_scheme=scheme)
-        page.evaluate(SETTLED)
         check_page(page, f"{state} at {width}, {scheme}")
         check_width(page, f"{state} at {width}, {scheme}")

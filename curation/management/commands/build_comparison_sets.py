@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from curation.cores import usable_cores
 from curation.dedup.cuts import Linkage
 from curation.evaluation.inputs import read_json, read_npy
-from curation.features.parallel import usable_cores
 from curation.management.naming import name_file
 from curation.management.products import add_filter, score_product
 from curation.management.set_rules import NUMBERS, RULES, add_rule, add_rules, add_soft_deduplication

@@ -1,19 +1,21 @@
-"""``manage.py deduplicate_photos --project P [--share 0.9 | --clusters N | --distance D] [--keep medoid] …``."""
+"""``manage.py deduplicate_photos --project P [--share 0.9 | --clusters N | --distance D] [--source S] …``."""
 
 from argparse import ArgumentParser
 from typing import Any
 
 from curation.dedup.cuts import Linkage
 from curation.features.encoder import POOLED_ENCODER
+from curation.models import Source
 from curation.selectors.jobs import DEDUPLICATE
 from curation.services import request_deduplication
-from curation.services.dedup import KEEPS
+from curation.services.dedup import KEEPS, MEMORY_MIB
 from hits.management.base import bad_input
 from hits.management.jobs import JobCommand, absolute_model
 from hits.management.rows import project_called
 from hits.models import Job
 
 SHARE = 0.9
+AS_GIVEN = ("clusters", "distance", "linkage", "keep", "seed", "encoder", "source", "memory_mib")
 
 
 class Command(JobCommand):
@@ -26,6 +28,12 @@ class Command(JobCommand):
         """Declare the flags."""
         super().add_arguments(parser)
         parser.add_argument("--project", default="", help="the project's short name")
+        parser.add_argument(
+            "--source",
+            choices=[source.value for source in Source],
+            default="",
+            help="cluster this collection's photos alone, and leave the marks of all others; default: all photos",
+        )
         cut = parser.add_mutually_exclusive_group()
         cut.add_argument("--share", type=float, help=f"of the photos that are kept; default {SHARE}")
         cut.add_argument("--clusters", type=int, help="how many photos are kept")
@@ -43,6 +51,12 @@ class Command(JobCommand):
             default="",
             help=f"{POOLED_ENCODER} (default), clip:<hub id or folder>, clip-openvino:<folder>",
         )
+        parser.add_argument(
+            "--memory-mib",
+            type=int,
+            default=MEMORY_MIB,
+            help=f"most that clustering takes beside the vectors; default {MEMORY_MIB}",
+        )
 
     def request(self, *, queue: bool, **options: Any) -> Job:
         """Ask for the run."""
@@ -54,7 +68,5 @@ class Command(JobCommand):
             by=None,
             queue=queue,
             fraction=share if options["share"] is None else options["share"],
-            **{
-                name: options[name] for name in ("clusters", "distance", "linkage", "keep", "seed", "encoder")
-            },
+            **{name: options[name] for name in AS_GIVEN},
         )

@@ -1,16 +1,15 @@
 """``manage.py import_vcr FOLDER --project P [--allowed train_annots.json …] [--min-entities 3]``."""
 
 from argparse import ArgumentParser
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from curation.management.importing import ImportCommand
 from curation.models import Source
 from curation.sources.records import SPLITS
-from curation.sources.vcr import MIN_ENTITIES, EntityCount, Vcr
+from curation.sources.vcr import MIN_ENTITIES, EntityCount, Vcr, unpacked
 from hits.management.jobs import absolute_path
-
-PICTURES = "vcr1images"
 
 
 class Command(ImportCommand):
@@ -39,21 +38,10 @@ class Command(ImportCommand):
 
     def wanted(self, **options: Any) -> Vcr:
         """Return which copy is meant, and what of it."""
-        folder = Path(options["folder"])
-        pictures = folder / PICTURES
-        return Vcr(
-            folder=str(pictures if pictures.is_dir() else folder),
-            annotations=_annotations(folder, options),
+        named = {split: options[split] for split in SPLITS if options[split]}
+        return replace(
+            unpacked(Path(options["folder"]), named),
             min_entities=options["min_entities"],
             count=EntityCount(options["count"]),
             **self.shared(options),
         )
-
-
-def _annotations(folder: Path, options: dict[str, Any]) -> dict[str, str]:
-    """Return the annotation files: those that are named, or else those in the folder."""
-    named = {split: options[split] for split in SPLITS if options[split]}
-    if named:
-        return named
-    usual = {split: folder / f"{split}.jsonl" for split in SPLITS}
-    return {split: str(path) for split, path in usual.items() if path.is_file()}

@@ -17,9 +17,9 @@ from curation.services.features import (
     request_features,
 )
 from hits.domain.regions import RegionMode
-from hits.management.base import bad_input
 from hits.management.jobs import JobCommand, absolute_model
-from hits.models import Job, Project
+from hits.management.rows import project_called
+from hits.models import Job
 
 
 class Command(JobCommand):
@@ -51,7 +51,7 @@ class Command(JobCommand):
     def request(self, *, queue: bool, **options: Any) -> Job:
         """Ask for the set."""
         return request_features(
-            project=_project(options["project"]), by=None, options=_options(options), queue=queue
+            project=project_called(options["project"]), by=None, options=_options(options), queue=queue
         )
 
 
@@ -66,12 +66,3 @@ def _options(given: dict[str, Any]) -> FeatureOptions:
         crop=given["crop"],
         shard_rows=given["shard_rows"],
     )
-
-
-def _project(slug: str | None) -> Project:
-    if not slug:
-        raise bad_input("--project: say which project, by its slug")
-    found = Project.objects.filter(slug=slug).first()
-    if found is None:
-        raise bad_input(f"--project {slug}: there is no such project")
-    return found

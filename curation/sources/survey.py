@@ -1,0 +1,97 @@
+"""What one pass over a collection's files notes: how much was read, what is left out, what is not there.
+
+The readers of all collections keep it, so that they refuse and count in the same way.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+
+from curation.records import InvalidInput
+from curation.sources.fence import Fence
+from curation.sources.records import (
+    TICK_EVERY,
+    SourceImage,
+    SourcePlan,
+    SourceRegion,
+    Tick,
+    WhenMissing,
+)
+
+
+class Survey:
+    """The notes of one pass.
+
+    Args:
+        missing: what to do about what a file names and is not there.
+        within: the folder that all files must lie in; anywhere when empty.
+        tick: told now and then how many records were read.
+    """
+
+    def __init__(self, *, missing: WhenMissing, within: str, tick: Tick) -> None:
+        self._when_missing = missing
+        self._fence = Fence(within)
+        self._tick = tick
+        self._read = 0
+        self._left_out: Counter[str] = Counter()
+        self._missing: list[str] = []
+
+    def count(self) -> None:
+        """Count a record; tells now and then how many there were."""
+        self._read += 1
+        if self._read % TICK_EVERY == 0:
+            self._tick(self._read)
+
+    def check_inside(self, paths: Iterable[str | Path]) -> None:
+        """Refuse files that lie elsewhere than they may.
+
+        Raises:
+            InvalidInput: names the file.
+        """
+        for path in paths:
+            self._fence.check(Path(path))
+
+    def leave_out(self, reason: str, count: int = 1) -> None:
+        """Count pictures that are not taken."""
+        self._left_out[reason] += count
+
+    def miss(self, place: str) -> None:
+        """Note a picture that is not there."""
+        self._missing.append(place)
+
+    def settle_missing(self, *, complaint: str, mend: str, reason: str) -> None:
+        """Refuse what is missing, or count it.
+
+        Raises:
+            InvalidInput: the first place, then the complaint, such as "is not in the folder", and the mend.
+        """
+        if self._missing and self._when_missing is WhenMissing.REFUSE:
+            raise InvalidInput(
+                f"{self._missing[0]} {complaint} ({len(self._missing)} missing in all); "
+                f"{mend}, or skip what is missing"
+            )
+        self.leave_out(reason, len(self._missing))
+
+    def settle_unknown(self, names: set[str], *, named: str, complaint: str, mend: str, reason: str) -> None:
+        """Refuse names in lists that the collection does not know, or count them.
+
+        Raises:
+            InvalidInput: what ``named``, such as "the lists name", then the first name, the complaint and the mend.
+        """
+        if names and self._when_missing is WhenMissing.REFUSE:
+            raise InvalidInput(f"{named} {min(names)}, which {complaint} ({len(names)} such); {mend}")
+        self.leave_out(reason, len(names))
+
+    def plan(
+        self,
+        images: Sequence[SourceImage],
+        regions: Callable[[SourceImage], Sequence[SourceRegion]],
+        *,
+        notes: Sequence[str] = (),
+        warning: str = "",
+    ) -> SourcePlan:
+        """Return what is to be imported, with all that was noted."""
+        gone = [f"{place} is missing; skipped" for place in self._missing]
+        return SourcePlan(images, +self._left_out, [*gone, *notes], regions, warning)

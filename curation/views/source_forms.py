@@ -1,0 +1,247 @@
+"""What people choose to import a collection, from the folder that the server's administrator fills.
+
+No path is typed: every file is one of those that stand there, and is asked for again when the form comes back.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, ClassVar
+
+from django import forms
+from django.conf import settings
+
+from curation.models import Source
+from curation.records import InvalidInput
+from curation.services.source_images import ImportOptions
+from curation.services.sources import TITLES, Wanted
+from curation.sources.folders import Contents, Found, inside, look_through
+from curation.sources.records import SPLITS, WhenMissing
+from curation.sources.vcr import MIN_ENTITIES, unpacked
+from curation.sources.visual_genome import IMAGE_DATA, VisualGenome
+from hits.forms import PageForm
+
+Choices = list[tuple[str, str]]
+LONGEST_LICENCE = 120
+DENSECAP = "densecap_splits.json"
+REGIONS = "region_descriptions.json"
+VISUAL_COMET = frozenset(f"{split}_annots.json" for split in SPLITS)
+NONE = ("", "None")
+ITSELF = "The folder of imports itself"
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """What the server's administrator offers for import; no ``root`` when nothing is.
+
+    ``problem`` says why the folder could not be looked through.
+    """
+
+    root: Path | None
+    contents: Contents
+    problem: str = ""
+
+
+def offered() -> Offer:
+    """Return what stands in the folder of imports."""
+    nothing = Contents((), (), (), is_cut=False)
+    root: Path | None = settings.IMPORTS_ROOT
+    if root is None:
+        return Offer(None, nothing)
+    try:
+        return Offer(root, look_through(root))
+    except InvalidInput as error:
+        return Offer(root, nothing, str(error))
+
+
+def lists_in(contents: Contents, *, suffix: str = "") -> list[str]:
+    """Return the files that may be lists, or files of proposals: not those that describe a collection's pictures."""
+    described = {IMAGE_DATA, REGIONS}
+    return [
+        name for name in contents.lists if name.lower().endswith(suffix) and Path(name).name not in described
+    ]
+
+
+def _as_choices(names: Iterable[str]) -> Choices:
+    return [(name, name) for name in names]
+
+
+class ImportForm(PageForm):
+    """What all collections ask: which folder, and how much of it. Two buttons say whether anything is stored."""
+
+    source: ClassVar[Source]
+    folder = forms.ChoiceField(label="Folder")
+    allowed = forms.MultipleChoiceField(
+        required=False, label="Only images of these lists", widget=forms.CheckboxSelectMultiple
+    )
+    limit = forms.IntegerField(
+        required=False, min_value=1, label="Images at most", help_text="Left empty, all of them."
+    )
+    licence = forms.CharField(
+        required=False,
+        max_length=LONGEST_LICENCE,
+        label="Licence",
+        help_text="Kept with every photo and shown beside it.",
+    )
+    skip_missing = forms.BooleanField(required=False, label="Go on without pictures that are not there")
+    dry_run = forms.BooleanField(required=False)
+
+    def __init__(self, offer: Offer, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, auto_id=f"{self.source.value}_%s", **kwargs)
+        assert offer.root is not None
+        self.root = offer.root
+        self.found = self.found_in(offer.contents)
+        self._choose("folder", [(found.name, self.words(found)) for found in self.found])
+        self.fields["folder"].help_text = f"Beneath {self.root} on the server."
+        self._choose("allowed", _as_choices(lists_in(offer.contents)))
+
+    @property
+    def title(self) -> str:
+        """The collection's name."""
+        return TITLES[self.source]
+
+    @staticmethod
+    def found_in(contents: Contents) -> Sequence[Found]:
+        """Return the folders that hold this collection."""
+        raise NotImplementedError
+
+    def words(self, found: Found) -> str:
+        """Return how a folder is named."""
+        return ITSELF if found.name == "." else found.name
+
+    def wanted(self, folder: Path, given: Mapping[str, Any]) -> Wanted:
+        """Return which copy is meant, and what of it.
+
+        Raises:
+            InvalidInput: a file lies outside of the folder of imports.
+        """
+        raise NotImplementedError
+
+    def clean(self) -> dict[str, Any]:
+        """Follow what was chosen to where it lies."""
+        given: dict[str, Any] = super().clean() or {}
+        if not self.errors:
+            try:
+                given["wanted"] = replace(
+                    self.wanted(inside(self.root, given["folder"]), given),
+                    allowed=tuple(self.place(name) for name in given["allowed"]),
+                    missing=WhenMissing.SKIP if given["skip_missing"] else WhenMissing.REFUSE,
+                    limit=given["limit"],
+                    within=str(self.root),
+                )
+            except InvalidInput as error:
+                raise forms.ValidationError(f"Not started: {error}.") from error
+        return given
+
+    def place(self, name: str) -> str:
+        """Return where a file that was chosen lies; empty when none was."""
+        return str(inside(self.root, name)) if name else ""
+
+    @property
+    def options(self) -> ImportOptions:
+        """How it is imported; the form has to be valid."""
+        given = self.cleaned_data
+        return ImportOptions(licence=given["licence"], dry_run=given["dry_run"])
+
+    def _choose(self, name: str, choices: Choices, *, preset: Iterable[str] = ()) -> None:
+        """Offer choices, those chosen whose file has one of the names."""
+        field = self.fields[name]
+        field.choices = choices  # type: ignore[attr-defined]
+        chosen = [value for value, _ in choices if Path(value).name in set(preset)]
+        if isinstance(field, forms.MultipleChoiceField):
+            field.initial = chosen
+        elif len(chosen) == 1:
+            field.initial = chosen[0]
+
+
+class VisualGenomeForm(ImportForm):
+    """Which copy of Visual Genome, and the lists of its splits, since it ships none."""
+
+    source = Source.VISUAL_GENOME
+    splits = forms.ChoiceField(
+        required=False,
+        label="List of splits",
+        help_text="Visual Genome ships none. One JSON file with the ids of train, val and test.",
+    )
+    train = forms.ChoiceField(required=False, label="Ids of train")
+    val = forms.ChoiceField(required=False, label="Ids of val")
+    test = forms.ChoiceField(required=False, label="Ids of test")
+    rest = forms.ChoiceField(
+        required=False,
+        label="Images in no list",
+        choices=[
+            ("", "Left out, or train when there is no list"),
+            *((split, f"Become {split}") for split in SPLITS),
+        ],
+    )
+    regions = forms.ChoiceField(required=False, label="Region descriptions")
+
+    def __init__(self, offer: Offer, *args: Any, **kwargs: Any) -> None:
+        super().__init__(offer, *args, **kwargs)
+        lists = lists_in(offer.contents)
+        described = [name for name in offer.contents.lists if Path(name).name == REGIONS]
+        one_file = lists_in(offer.contents, suffix=".json")
+        self._choose("splits", [NONE, *_as_choices(one_file)], preset=[DENSECAP])
+        self._choose("regions", [NONE, *_as_choices([*described, *one_file])], preset=[REGIONS])
+        for split in SPLITS:
+            self._choose(split, [NONE, *_as_choices(lists)])
+
+    @staticmethod
+    def found_in(contents: Contents) -> Sequence[Found]:
+        """Return the folders with pictures and ``image_data.json``."""
+        return contents.visual_genome
+
+    def wanted(self, folder: Path, given: Mapping[str, Any]) -> VisualGenome:
+        """Return which copy is meant, and its lists."""
+        lists = {"": given["splits"]} | {split: given[split] for split in SPLITS}
+        return VisualGenome(
+            folder=str(folder),
+            regions=self.place(given["regions"]),
+            splits={split: self.place(name) for split, name in lists.items() if name},
+            rest=given["rest"],
+        )
+
+    @property
+    def names_lists(self) -> bool:
+        """Whether a list of splits is chosen, as the form stands."""
+        return any(self[name].value() for name in ("splits", *SPLITS))
+
+    @property
+    def shows_more(self) -> bool:
+        """Whether what is folded away was used or has to be mended."""
+        names = (*SPLITS, "rest", "allowed")
+        return self.is_bound and any(name in self.errors or self.data.get(name) for name in names)
+
+
+class VcrForm(ImportForm):
+    """Which copy of VCR, and which of its pictures."""
+
+    source = Source.VCR
+    min_entities = forms.IntegerField(
+        min_value=0,
+        initial=MIN_ENTITIES,
+        label="Least entities",
+        help_text=f"Pictures with fewer are left out. The paper’s is {MIN_ENTITIES}.",
+    )
+
+    def __init__(self, offer: Offer, *args: Any, **kwargs: Any) -> None:
+        super().__init__(offer, *args, **kwargs)
+        self._choose("allowed", _as_choices(lists_in(offer.contents)), preset=VISUAL_COMET)
+
+    @staticmethod
+    def found_in(contents: Contents) -> Sequence[Found]:
+        """Return the folders with ``vcr1images``."""
+        return contents.vcr
+
+    def words(self, found: Found) -> str:
+        """Return how a folder is named, with the splits that its annotation files tell."""
+        splits = [split for split in SPLITS if f"{split}.jsonl" in found.files]
+        told = f"splits {', '.join(splits)}" if splits else "no annotation files: all become train"
+        return f"{super().words(found)} ({told})"
+
+    def wanted(self, folder: Path, given: Mapping[str, Any]) -> Wanted:
+        """Return which copy is meant; its annotation files are those in the folder."""
+        return replace(unpacked(folder, {}), min_entities=given["min_entities"])
+
+
+FORMS: dict[Source, type[ImportForm]] = {form.source: form for form in (VisualGenomeForm, VcrForm)}
