@@ -16,6 +16,7 @@ from typing import Any
 
 import django
 from django.conf import settings
+from django.urls import reverse
 from PIL import Image
 from playwright.sync_api import Browser, Error, FrameLocator, Page, sync_playwright
 
@@ -26,6 +27,7 @@ TARGET = ROOT / "docs" / "screenshots"
 CREDIT = "Rachel Michetti"
 ATTEMPTS = 10  # at opening a page, a second apart
 JUDGED = {"likert_comparison": "comparison", "localization_match": "matching"}  # kind → picture
+PLAYED = "played-loop-1"
 TITLES = ("Played loop 1: ratings", "Played loop 1: matching")
 WINDOWS = ((390, 844), (768, 1024), (1280, 900), (1920, 1080))
 _SIGN_IN = re.compile(r"(?:admin|researcher|annotator)\s+(\w+)\s+(\S+)")
@@ -58,6 +60,7 @@ def main() -> None:
     subprocess.run([*command, "--once"], cwd=ROOT, check=True, capture_output=True)
     with _demo(command) as accounts:
         _fill(accounts)
+        _curate()
         with sync_playwright() as playwright:
             browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
             _worker_pages(browser, accounts)
@@ -104,8 +107,21 @@ def _fill(accounts: dict[str, str]) -> None:
         except StopIteration:
             continue
     for kind in JUDGED:
-        played = Batch.objects.get(project__slug="played-loop-1", kind=kind)
+        played = Batch.objects.get(project__slug=PLAYED, kind=kind)
         wait_for(extend_batch(batch=played, more_opinions=1, by=None)[1])
+
+
+def _curate() -> None:
+    """Give the pages of curation something to show, by the commands that a researcher would type."""
+    from django.core.management import call_command
+
+    of = ("--project", PLAYED)
+    call_command("propose_boxes", *of)
+    for kind in ("duplicates", "topics"):
+        call_command("analyse_texts", kind, *of)
+    call_command(
+        "create_audit", *of, "--name", "Grounded on people", "--codebook", "grounded-on-people", "--n", "50"
+    )
 
 
 def _at_most(count: int, answer: Callable[[Any], Any]) -> Callable[[Any], Any]:
@@ -184,12 +200,28 @@ def _console_pages(browser: Browser, accounts: dict[str, str]) -> None:
     page.get_by_role("button", name="Check now").click()
     page.get_by_role("link", name=re.compile(r"^Review \d")).first.wait_for()
     _take(page, "batch-1280", page.url)
-    _take(page, "judging-1280", "/projects/played-loop-1/judging/")
-    _take(page, "judging-report-1280", "/projects/played-loop-1/judging/report/")
+    _take(page, "judging-1280", f"/projects/{PLAYED}/judging/")
+    _take(page, "judging-report-1280", f"/projects/{PLAYED}/judging/report/")
     _take(page, "version-1280", "/versions/1/")
-    _take(page, "pay-1280", "/projects/played-loop-1/pay")
-    _take(page, "money-1280", "/projects/played-loop-1/money")
+    _take(page, "pay-1280", f"/projects/{PLAYED}/pay")
+    _take(page, "money-1280", f"/projects/{PLAYED}/money")
+    _curation_pages(page)
     _road_pages(page)
+
+
+def _curation_pages(page: Page) -> None:
+    from curation.models import Audit, ComparisonRound, ProposalRun
+
+    whole = (PLAYED,)
+    places = {
+        "curation": reverse("curation", args=whole),
+        "round": reverse("comparison-round", args=[*whole, ComparisonRound.objects.latest("pk").pk]),
+        "proposals": reverse("curation-proposals-run", args=[*whole, ProposalRun.objects.latest("pk").pk]),
+        "texts": reverse("curation-texts", args=whole),
+        "audit": reverse("curation-audit-read", args=[*whole, Audit.objects.latest("pk").pk]),
+    }
+    for name, place in places.items():
+        _take(page, f"{name}-1280", place)
 
 
 def _road_pages(page: Page) -> None:
@@ -201,7 +233,7 @@ def _road_pages(page: Page) -> None:
         page.keyboard.press("1")
         page.wait_for_timeout(400)
     _take(page, "grading-1280")
-    _go(page, "/projects/played-loop-1/workers/")
+    _go(page, f"/projects/{PLAYED}/workers/")
     page.locator("main table a").first.click()
     _take(page, "worker-1280")
     _take(page, "instructions-1280", "/projects/sample-photos/instructions/sherlock_observation/")
