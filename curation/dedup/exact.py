@@ -81,12 +81,20 @@ class Goal:
     highest: float = np.inf
 
 
+class TooCoarse(Exception):
+    """More pairs are needed than the caller would have merged from."""
+
+
 @dataclass(frozen=True, slots=True)
 class Merged:
-    """roots: (n,) for each distinct row, the lowest row of its cluster. heights: of the merges, in the order made."""
+    """What was made, and from how many pairs.
+
+    roots: (n,) for each distinct row, the lowest row of its cluster. heights: of the merges, in the order made.
+    """
 
     roots: NDArray[np.int32]
     heights: NDArray[np.float64]
+    pairs: int
 
 
 class Steps:
@@ -129,14 +137,21 @@ def merge_by_distance(search: Search, goal: Goal, steps: Steps) -> Merged:
     return merged
 
 
-def merge_by_number(search: Search, goal: Goal, found: Survey, steps: Steps) -> Merged:
-    """Make goal.merges merges: guess the reach, verify, raise. Raises TooManyPairs as merge_by_distance does."""
+def merge_by_number(search: Search, goal: Goal, found: Survey, steps: Steps, most: float = np.inf) -> Merged:
+    """Make goal.merges merges: guess the reach, verify, raise.
+
+    Raises TooManyPairs as merge_by_distance does, and TooCoarse before it raises the guess to more than most pairs.
+    """
     assert goal.merges is not None
-    reach = first_guess(found, goal.merges, len(search.rows))
+    guess = reach = first_guess(found, goal.merges, len(search.rows))
     while True:
+        if reach > guess and found.pairs_within(reach) > most:
+            raise TooCoarse
         wanted = max(reach, found.reach_of(SPARE * found.pairs_within(reach)))
         pairs = _collect(search, wanted, steps)
         for nearer in _raised(pairs, reach):
+            if nearer > guess and pairs.within(nearer) > most:
+                raise TooCoarse
             merged = _merge(search.rows, pairs, nearer, goal, steps, search.clock)
             if merged is not None:
                 return merged
@@ -195,7 +210,7 @@ def _merge(
     made = int(forest.counts[forests.MERGES])
     if goal.merges is not None and made < most:
         return None
-    return Merged(_roots(forest.parent), heights[:made])
+    return Merged(_roots(forest.parent), heights[:made], pairs.within(reach))
 
 
 def _forest(rows: Rows, pairs: NearPairs, reach: float, merges: int, linkage: Linkage) -> Forest:

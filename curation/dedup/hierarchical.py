@@ -27,7 +27,15 @@ from curation.dedup.cuts import (
     silent,
 )
 from curation.dedup.dense import dense_bytes, dense_tree, labels_after
-from curation.dedup.exact import Goal, Merged, Steps, first_guess, merge_by_distance, merge_by_number
+from curation.dedup.exact import (
+    Goal,
+    Merged,
+    Steps,
+    TooCoarse,
+    first_guess,
+    merge_by_distance,
+    merge_by_number,
+)
 from curation.dedup.pairs import Clock, Search, TooManyPairs, plan
 from curation.dedup.products import BlockProduct, Float32Product
 from curation.dedup.rows import Rows, distinct_rows
@@ -138,19 +146,24 @@ class _Task:
             return _only_copies(rows, rows.given - self.wanted, clock)
         with clock.stage("survey"):
             found = survey(rows, crew)
-        share = found.pairs_within(self._guess(rows, found)) / (len(rows) * (len(rows) - 1) / 2)
+        every = len(rows) * (len(rows) - 1) / 2
+        share = found.pairs_within(self._guess(rows, found)) / every
         choose = choose and self.dense_fits
         if choose and share > DENSE_SHARE:
             return self.dense(
                 f"a coarse cut: about {share:.0%} of all pairs would be needed, scipy is quicker"
             )
         try:
-            merged = self._merge(rows, found, crew, clock)
+            merged = self._merge(rows, found, crew, clock, DENSE_SHARE * every if choose else np.inf)
+        except TooCoarse:
+            return self.dense(
+                f"a coarse cut: more than {DENSE_SHARE:.0%} of all pairs are needed, scipy is quicker"
+            )
         except TooManyPairs as error:
             if choose:
                 return self.dense(f"scipy has room, the pairs that are needed do not ({error})")
             raise
-        why = f"pairs of near rows suffice: about {share:.2%} of all"
+        why = f"pairs of near rows suffice: {merged.pairs / every:.2%} of all"
         return self._clustering(rows, merged, why, clock)
 
     @property
@@ -163,7 +176,7 @@ class _Task:
             return first_guess(found, len(rows) - self.wanted, len(rows))
         return min(_compared(self._distance, self.linkage), FARTHEST)
 
-    def _merge(self, rows: Rows, found: Survey, crew: Crew, clock: Clock) -> Merged:
+    def _merge(self, rows: Rows, found: Survey, crew: Crew, clock: Clock, most: float) -> Merged:
         merges = len(rows) - self.wanted if self.wanted else None
         room = plan(rows, merges or len(rows), self.product, crew.size, self.memory)
         with clock.stage("prepare"):
@@ -173,7 +186,7 @@ class _Task:
         if merges is None:
             highest = _compared(self._distance, self.linkage)
             return merge_by_distance(search, Goal(self.linkage, None, highest), steps)
-        return merge_by_number(search, Goal(self.linkage, merges), found, steps)
+        return merge_by_number(search, Goal(self.linkage, merges), found, steps, most)
 
     def _clustering(self, rows: Rows, merged: Merged, why: str, clock: Clock) -> Clustering:
         labels = relabel_by_first_appearance(merged.roots)[rows.groups]

@@ -280,12 +280,9 @@ def launch_comparison_batch(
     """
     if limit is not None and limit < 1:
         raise Refused(f"limit: {limit} is too few; launch at least one set")
-    sets = list(launchable(round).select_related("observation")[:limit])
-    if not sets:
-        raise Refused(f"sets: {_no_sets(round)}")
-    texts = _texts(round.project, sets)
-    planned = [_to_judge(item, texts, page) for item in sets]
     with transaction.atomic():
+        ComparisonRound.objects.select_for_update().get(pk=round.pk)  # nobody leaves a set out meanwhile
+        planned = _planned(round, limit, page)
         batch, job = launch_comparison(
             project=round.project,
             sets=planned,
@@ -317,6 +314,14 @@ def _no_sets(round: ComparisonRound) -> str:
     if round.sets.exists():
         return "all of this round were left out; take some back"
     return "this round has none; build one with a lower floor or from more pairs"
+
+
+def _planned(round: ComparisonRound, limit: int | None, page: JudgesPage) -> list[SetToJudge]:
+    sets = list(launchable(round).select_related("observation")[:limit])
+    if not sets:
+        raise Refused(f"sets: {_no_sets(round)}")
+    texts = _texts(round.project, sets)
+    return [_to_judge(item, texts, page) for item in sets]
 
 
 def _texts(project: Project, sets: Sequence[ComparisonSet]) -> dict[str, Observation]:

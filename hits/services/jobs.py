@@ -74,10 +74,14 @@ class Progress:
         """Keep the job through a step that may stop all threads of this process, so that nobody takes it over.
 
         Should the process die in it, others wait so much longer. 0 ends it.
+
+        Raises:
+            Cancelled: another worker took the job over.
         """
         self._silent_until = timezone.now() + timedelta(seconds=seconds)
         mine = Job.objects.filter(pk=self.job.pk, lease_owner=self.job.lease_owner, state=JobState.RUNNING)
-        mine.update(lease_until=self.lease())
+        if not mine.update(lease_until=self.lease()):
+            raise Cancelled("another worker took this job over")
 
     def lease(self) -> datetime:
         """Until when the job is held, if it is renewed now."""

@@ -354,6 +354,18 @@ def test_few_rows_and_coarse_cuts_go_to_scipy_and_say_so() -> None:
     assert (fine.method, "near rows suffice" in fine.why) == (Method.SPARSE, True)
 
 
+@pytest.mark.parametrize("linkage", [Linkage.AVERAGE, Linkage.COMPLETE])
+def test_a_cut_that_proves_coarse_on_the_way_goes_to_scipy(linkage: Linkage) -> None:
+    """No two rows are near: the first guess says that few pairs do, and each raise needs many times as many."""
+    features = np.random.default_rng(0).normal(size=(1500, 384)).astype(np.float32)
+    found = cluster(features, ByFraction(0.05), linkage=linkage)
+    assert (found.method, "coarse cut: more than 2% of all pairs" in found.why) == (Method.DENSE, True)
+    alone = cluster(features, ByFraction(0.05), linkage=linkage, method=Method.SPARSE)
+    np.testing.assert_array_equal(found.labels, alone.labels)
+    share = float(alone.why.rpartition(": ")[2].partition("%")[0])
+    assert share > 2  # of the pairs that were merged from, not of the guess
+
+
 def test_a_coarse_cut_without_room_for_scipy_is_made_from_pairs() -> None:
     features = make(1100, 96, 0)
     room = 8 * 1100 * 1099
