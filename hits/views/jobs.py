@@ -1,6 +1,7 @@
 """Long work: what it is doing and did, and ways to stop it and to let it go on."""
 
 from collections.abc import Iterator
+from math import isfinite
 from typing import Any
 
 from django.contrib import messages
@@ -22,6 +23,10 @@ from hits.views.access import check_access
 
 LINES_SHOWN = 200
 PARTS_PER_PAGE = 50
+LISTED = 6  # of a list that a job left, before the rest is counted
+DIGITS = 4
+# Numbers that name a thing: written without separators.
+NAMING = frozenset({"seed", "run", "round", "analysis", "feature_set", "batch", "version"})
 SECTIONS = {"curation": "curation", "validation": "judging"}  # by the app that a task belongs to
 
 
@@ -93,7 +98,31 @@ def _facts(result: dict[str, Any], of: str = "") -> Iterator[tuple[str, Any]]:
         if isinstance(value, dict):
             yield from _facts(value, name)
         elif value is not None and value != "":
-            yield words(name), value
+            yield words(name), _shown(value, is_name=key in NAMING)
+
+
+def _shown(value: Any, *, is_name: bool = False) -> str:
+    """Return a value of a job's result as people read it; a list keeps its first few, and says how many more."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return str(value) if is_name else f"{value:,}"
+    if isinstance(value, float):
+        return _rounded(value)
+    if isinstance(value, dict):
+        return ", ".join(f"{words(key).lower()} {_shown(item)}" for key, item in value.items()) or "none"
+    if isinstance(value, list):
+        shown = [_shown(item, is_name=is_name) for item in value[:LISTED]]
+        more = [f"{len(value) - LISTED:,} more"] if len(value) > LISTED else []
+        return "; ".join(shown + more) or "none"
+    return "–" if value is None or value == "" else str(value)
+
+
+def _rounded(value: float) -> str:
+    """Return ``12.3`` for 12.300000001 and ``1,234,568`` for 1234567.89: four digits, or the whole number."""
+    if not isfinite(value):
+        return str(value)
+    return f"{value:,.0f}" if abs(value) >= 10 ** (DIGITS - 1) else f"{value:.{DIGITS}g}"
 
 
 @require_POST

@@ -192,3 +192,57 @@ def test_the_card_on_other_pages_leads_to_the_job(desk: Client, project: Project
     page = squeezed(desk.get(reverse("curation", args=[project.slug])))
     assert f'href="{_page(job)}"><b>De-duplicate</b>' in page
     assert "data-job-log" not in page, "only the job's own page follows its log"
+
+
+def test_what_a_job_found_is_written_for_people(desk: Client, whole: Job) -> None:
+    result = {
+        "problems": [],
+        "dry_run": False,
+        "images": 104000,
+        "seed": 345705,
+        "solvable": 0.6156862745098,
+        "splits": {"train": 7000, "val": 20},
+        "rows": [{"image": "a.jpg", "why": "gone"}],
+        "left": [f"{number}.jpg" for number in range(views.LISTED + 2)],
+        "warning": "",
+    }
+    Job.objects.filter(pk=whole.pk).update(state=JobState.DONE, result=result)
+    page = squeezed(desk.get(_page(whole)))
+    shown = [
+        ("Problems", "none"),
+        ("Dry run", "no"),
+        ("Images", "104,000"),
+        ("Seed", "345705"),
+        ("Solvable", "0.6157"),
+        ("Splits train", "7,000"),
+        ("Rows", "image a.jpg, why gone"),
+        ("Left", "0.jpg; 1.jpg; 2.jpg; 3.jpg; 4.jpg; 5.jpg; 2 more"),
+    ]
+    for name, value in shown:
+        assert f'<dt>{name}</dt><dd class="long">{value}</dd>' in page, name
+    assert "<dt>Warning</dt>" not in page
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (1234567.89, "1,234,568"),
+        (12.300000001, "12.3"),
+        (0.0, "0"),
+        (-0.25, "-0.25"),
+        (1e-7, "1e-07"),
+        (999.96, "1000"),
+        ({}, "none"),
+        ([True, None], "yes; –"),
+    ],
+)
+def test_figures_keep_four_digits(value: object, shown: str) -> None:
+    assert views._shown(value) == shown
+
+
+def test_what_went_wrong_with_a_part_has_a_line_of_its_own(desk: Client, whole: Job) -> None:
+    whole.parts.filter(title="The left half").update(state=JobState.FAILED, error="no <room> left")
+    page = squeezed(desk.get(_page(whole)))
+    row = '<tr class="part-error"><td colspan="6"><small class="long">no &lt;room&gt; left</small></td></tr>'
+    assert page.count(row) == 1
+    assert page.index("The left half</a>") < page.index(row) < page.index("The right half</a>")
