@@ -71,7 +71,11 @@ def deduplicate_images(
     progress: Progress | None = None,
     encoder: ImageVectors | None = None,
 ) -> Deduplicated:
-    """Mark the project's near-duplicates. Repeatable: equal photos, options and encoder, equal marks.
+    """Mark the project's near-duplicates.
+
+    Repeatable: equal photos, options and encoder, equal groups, and over all photos equal marks, but for what people
+    decided in between. A run over one source may move a photo of another, which stood behind a newly marked one, to
+    the one kept, and the next run over that source does not move it back: see ``mark_duplicates``.
 
     Args:
         encoder: makes image vectors; the one that ``options`` name when absent.

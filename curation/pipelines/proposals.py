@@ -5,8 +5,10 @@ any order. Everything goes on where a killed or cancelled job ended, and what is
 """
 
 import hashlib
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import closing
+from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
@@ -14,6 +16,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from PIL import Image as Pillow
 
 from curation.cores import usable_cores
 from curation.features.parallel import in_threads
@@ -27,6 +30,7 @@ from curation.records import InvalidInput
 from curation.selectors import proposals as stored
 from curation.selectors.jobs import PROPOSALS_PART
 from curation.services import proposals as keep
+from curation.sources.fence import Fence
 from curation.versions.build import image_url
 from hits.models import Image, Observation
 from hits.services.errors import Refused
@@ -36,7 +40,11 @@ from hits.services.jobs import Progress
 PART = 500  # photos of one part: minutes of work, some 200 rows for a published collection
 BATCH = 8  # photos between two steps
 READ_AT_ONCE = 200  # records of a file between two steps
+LINES = 20  # photos that cannot be read, each with a line of its own in the log of a part
+NAMED = 5  # of them in the message of a part
 _BOX = ("left", "top", "width", "height")
+_COMMIT = re.compile(r"[0-9a-f]{40}")  # revisions of hub models alone look like that
+_UNDECODABLE = (Pillow.DecompressionBombError, SyntaxError, ValueError, EOFError)  # Pillow's, beside OSError
 Places = dict[str, tuple[int, int, int]]
 
 
@@ -65,7 +73,8 @@ def fill_part(*, run: ProposalRun, first: int, last: int, progress: Progress) ->
     """Find the boxes of a part: of the photos between two row keys, both inclusive, that have none.
 
     Raises:
-        Refused: this machine's detector is another one than the run's, or a photo is broken.
+        Refused: this machine's detector is another one than the run's; or photos cannot be read, which is said once
+            all others have their boxes.
         Cancelled: somebody asked for it to stop; what was found stays.
     """
     try:
@@ -140,46 +149,109 @@ def _propose(run: ProposalRun, images: Sequence[Image], progress: Progress) -> N
             "give all workers the same, or start a new run"
         )
 
-    def boxes_of(few: Sequence[Image]) -> dict[int, list[Row]]:
-        found = detector.propose([open_image(image) for image in few])
-        return {image.pk: one.rows() for image, one in zip(few, found, strict=True)}
+    def boxes_of(few: Sequence[Image]) -> tuple[dict[int, list[Row]], list[_Broken]]:
+        keys, pictures, bad = _opened(few)
+        found = detector.propose(pictures) if pictures else []
+        return {key: one.rows() for key, one in zip(keys, found, strict=True)}, bad
 
+    broken: list[_Broken] = []
     batches = (images[start : start + BATCH] for start in range(0, len(images), BATCH))
     # Only what promises that several threads may call it at once. Selective Search gains nothing: it is Python loops
     # over small arrays, which hold the interpreter's lock; its parts are for several workers.
     threads = usable_cores() if getattr(detector, "parallel", False) else 1
     with closing(in_threads(boxes_of, batches, threads=threads)) as batches_done:
-        for rows in batches_done:
+        for rows, bad in batches_done:
             keep.store_found(run=run, found=rows)
             done = min(total, done + len(rows))
             progress.advance(done, total)
+            for photo in bad[: max(0, LINES - len(broken))]:
+                progress.log(photo.complaint)
+            broken += bad
+    if broken:
+        raise Refused(_complaint(broken))
+
+
+@dataclass(frozen=True, slots=True)
+class _Broken:
+    """A photo that cannot be read, and what to do about it."""
+
+    name: str
+    complaint: str
+
+
+def _opened(images: Sequence[Image]) -> tuple[list[int], list[Pillow.Image], list[_Broken]]:
+    """Return row keys and pixels of the photos that can be read, and those that cannot: they hinder no other."""
+    keys, pictures, broken = [], [], []
+    for image in images:
+        try:
+            picture = open_image(image)
+        except Refused as error:
+            broken.append(_Broken(image.name, str(error)))
+        except _UNDECODABLE as error:
+            mend = f"restore {image.file.name}"
+            broken.append(_Broken(image.name, f"{image.name}: cannot be decoded ({error}); {mend}"))
+        else:
+            keys.append(image.pk)
+            pictures.append(picture)
+    return keys, pictures, broken
+
+
+def _complaint(broken: Sequence[_Broken]) -> str:
+    first = broken[0].complaint
+    if len(broken) == 1:
+        return first
+    names = ", ".join(photo.name for photo in broken[:NAMED])
+    more = f" and {len(broken) - NAMED} more" if len(broken) > NAMED else ""
+    return f"{first}; {len(broken)} photos of this part cannot be read: {names}{more}; mend them and resume"
 
 
 def _detector_of(run: ProposalRun) -> Detector:
-    """The run's detector; where the loaded one is another, what lies in its place now."""
+    """The run's detector; where the loaded one is another, what lies in its place now.
+
+    A model of the hub may move on under its id: a run keeps to the commit that it began with.
+    """
     options = run.options
     name = options.get("detector", run.detector)  # the row's own name of it may be cut
-    found = _loaded(name, options["limit"], options["suppress_over"])
+    commit = run.revision if _COMMIT.fullmatch(run.revision) else ""
+    wanted = _Wanted(name, options["limit"], options["suppress_over"], commit)
+    found = _loaded(wanted)
     if run.revision in {"", found.revision[: keep.REVISION]}:
         return found
     _loaded.cache_clear()
-    return _loaded(name, options["limit"], options["suppress_over"])
+    return _loaded(wanted)
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """A detector to load. Which commit it is of, the loaded one says itself, so that none is loaded twice."""
+
+    name: str
+    limit: int
+    suppress_over: float | None
+    commit: str = field(default="", compare=False)
 
 
 @lru_cache(maxsize=1)
-def _loaded(name: str, limit: int, suppress_over: float | None) -> Detector:
+def _loaded(wanted: _Wanted) -> Detector:
     """One detector at a time stays loaded, for the next part."""
-    return get_detector(name, limit=limit, suppress_over=suppress_over)
+    return get_detector(
+        wanted.name, limit=wanted.limit, suppress_over=wanted.suppress_over, revision=wanted.commit
+    )
 
 
 def _read_file(run: ProposalRun, progress: Progress) -> None:
     path = Path(run.options["file"])
+    # It may have become a link that leads out since it was chosen: looked at again each time before it is opened.
+    fence = Fence(run.options.get("within", ""))
     places = stored.by_address(run.project, image_url)
+    fence.check(path)
     layout = _layout(run, path, places)
+    fence.check(path)
     keep.store_facts(run=run, revision=_fingerprint(path), layout=layout.value)
     progress.log(f"{path.name}: four numbers of a box are read as {layout.value}")
     seen: set[int] = set()
     records = others = 0
+    fence.check(path)
     entries = _known_entries(path, places)
     while few := list(islice(entries, READ_AT_ONCE)):
         found: dict[int, list[Row]] = {}

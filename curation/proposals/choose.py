@@ -3,13 +3,16 @@
 from curation.proposals.detector import CLASSICAL, HUGGING_FACE, LIMIT, Detector, check_name
 
 
-def get_detector(name: str, *, limit: int = LIMIT, suppress_over: float | None = None) -> Detector:
+def get_detector(
+    name: str, *, limit: int = LIMIT, suppress_over: float | None = None, revision: str = ""
+) -> Detector:
     """Return the detector called ``name``: ``classical``, or ``hf:<hub id or folder>``.
 
     Args:
         limit: proposals per picture at most.
         suppress_over: drop a model's box whose IoU with a better one is above this; none are dropped when absent.
             The classical one has a spacing of its own.
+        revision: the commit of a hub id that is meant; its present one when empty. Anything else has but one.
 
     Raises:
         DetectorUnavailable: an unknown name, a missing package, or weights that cannot be had.
@@ -20,4 +23,5 @@ def get_detector(name: str, *, limit: int = LIMIT, suppress_over: float | None =
         return SelectiveSearch(limit=limit)
     from curation.proposals.hugging_face import HuggingFaceDetector  # noqa: PLC0415 - torch, on demand
 
-    return HuggingFaceDetector(name.removeprefix(HUGGING_FACE), limit=limit, suppress_over=suppress_over)
+    source = name.removeprefix(HUGGING_FACE)
+    return HuggingFaceDetector(source, limit=limit, suppress_over=suppress_over, revision=revision)

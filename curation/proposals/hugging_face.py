@@ -19,15 +19,24 @@ from curation.proposals.detector import LIMIT, DetectorUnavailable, Found
 
 
 class HuggingFaceDetector:
-    """A model for ``AutoModelForObjectDetection``. Weights are read as safetensors, never unpickled."""
+    """A model for ``AutoModelForObjectDetection``. Weights are read as safetensors, never unpickled.
+
+    revision: the commit of a hub id, its present one when empty; a folder has but one.
+    """
 
     parallel = True  # several threads may call it at once
 
     def __init__(
-        self, source: str, *, limit: int = LIMIT, suppress_over: float | None = None, device: str = ""
+        self,
+        source: str,
+        *,
+        limit: int = LIMIT,
+        suppress_over: float | None = None,
+        revision: str = "",
+        device: str = "",
     ) -> None:
         folder = folder_of(source, DetectorUnavailable)
-        self._model, self._processor, commit = _load(source, from_hub=folder is None)
+        self._model, self._processor, commit = _load(source, from_hub=folder is None, wanted=revision)
         self._device = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
         self._model.to(self._device)
         self._limit = limit
@@ -64,13 +73,13 @@ class HuggingFaceDetector:
         return Found(corners[kept], scores[kept])
 
 
-def _load(source: str, *, from_hub: bool) -> tuple[Any, Any, str]:
-    """Return the model, its processor, and the hub's commit of both, or nothing."""
+def _load(source: str, *, from_hub: bool, wanted: str) -> tuple[Any, Any, str]:
+    """Return the model, its processor, and the hub's commit of both, or nothing; ``wanted`` is one to keep to."""
     from safetensors import SafetensorError  # noqa: PLC0415
     from transformers import AutoImageProcessor, AutoModelForObjectDetection  # noqa: PLC0415 - takes seconds
 
     try:
-        commit = hub_commit(source) if from_hub else ""
+        commit = (wanted or hub_commit(source)) if from_hub else ""
         # One commit for every file, and never another that holds converted weights.
         revision = commit or "main"
         model = AutoModelForObjectDetection.from_pretrained(
@@ -86,6 +95,11 @@ def _load(source: str, *, from_hub: bool) -> tuple[Any, Any, str]:
             "use a model that does without, such as hustvl/yolos-tiny"
         ) from error
     except (OSError, ValueError, RuntimeError, SafetensorError) as error:  # also cut-off or other weights
+        if from_hub and wanted:
+            raise DetectorUnavailable(
+                f"detector {source!r}: its commit {wanted} cannot be had, with which the run began; let this machine "
+                "download it, or start a new run"
+            ) from error
         raise DetectorUnavailable(
             f"detector {source!r} cannot be had: name a folder with config.json, preprocessor_config.json and "
             "model.safetensors of an object detection model, or a hub id that this machine can download"

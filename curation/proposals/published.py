@@ -17,6 +17,7 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,7 @@ from curation.records import InvalidInput
 from curation.sources.json_stream import NotJson, Pieces, open_pieces
 
 LONGEST_RECORD = 1 << 24  # characters; a thousand boxes take a hundred thousand
-LOOKED_AT = 2_000  # entries from which the layout is recognised
+LOOKED_AT = 2_000  # entries of known images from which the layout is recognised
 _ROUNDING = 1.0  # pixels by which a detector's box may pass the edge
 BOX = 4
 
@@ -83,7 +84,10 @@ def read_entries(path: Path) -> Iterator[Entry]:
 
 
 def recognise(path: Path, size_of: Callable[[str], Size | None]) -> Layout:
-    """Return what bare numbers mean in a file, judged by the images whose size is known.
+    """Return what bare numbers mean in a file, judged by the first images whose size is known.
+
+    Other images may come first, thousands of them: where few are known, the file is read to its end. One box that
+    speaks against a reading does not end the search, since a later one may speak against the other.
 
     size_of: width and height in pixels of the image at an address, if it is known.
 
@@ -91,10 +95,12 @@ def recognise(path: Path, size_of: Callable[[str], Size | None]) -> Layout:
         InvalidInput: neither reading fits all boxes, both do, or the numbers are shares of the image.
     """
     evidence = _Evidence()
-    for number, entry in enumerate(read_entries(path)):
-        if number >= LOOKED_AT:
+    sized = ((entry, size_of(entry.url)) for entry in read_entries(path))
+    known = ((entry, size) for entry, size in sized if size is not None)
+    for entry, size in islice(known, LOOKED_AT):
+        evidence.add(entry, size)
+        if len(evidence.against) == len(Layout):
             break
-        evidence.add(entry, size_of(entry.url))
     return evidence.verdict(path)
 
 
@@ -137,7 +143,7 @@ class _Evidence:
     bare: int = 0
     largest: float = 0.0
 
-    def add(self, entry: Entry, size: Size | None) -> None:
+    def add(self, entry: Entry, size: Size) -> None:
         for box in entry.boxes:
             if box.layout is not None:
                 continue
@@ -146,9 +152,9 @@ class _Evidence:
             self.largest = max(self.largest, *box.numbers)
             if third < left or fourth < top:
                 self._rule_out(Layout.CORNERS, entry, box)
-            if size and (left + third > size[0] + _ROUNDING or top + fourth > size[1] + _ROUNDING):
+            if left + third > size[0] + _ROUNDING or top + fourth > size[1] + _ROUNDING:
                 self._rule_out(Layout.SIZES, entry, box)
-            if size and (third > size[0] + _ROUNDING or fourth > size[1] + _ROUNDING):
+            if third > size[0] + _ROUNDING or fourth > size[1] + _ROUNDING:
                 self._rule_out(Layout.CORNERS, entry, box)
 
     def _rule_out(self, layout: Layout, entry: Entry, box: RawBox) -> None:

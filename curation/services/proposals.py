@@ -73,9 +73,13 @@ def request_import(
     path: Path,
     layout: str = "auto",
     limit: int = LIMIT,
+    within: Path | None = None,
     queue: bool = True,
 ) -> Job:
     """Queue the import of a file of proposals, whose path the worker must be able to read.
+
+    Args:
+        within: the folder that the file must still lie in when it is read, links followed; anywhere when absent.
 
     Raises:
         Refused: there is no such file, the layout is unknown, the limit is below 1, or the project has no photo.
@@ -87,7 +91,9 @@ def request_import(
         raise Refused(f"limit: {limit} is too few; take at least 1 box of a photo")
     if not path.is_file():
         raise Refused(f"{path}: is no file; name the file of proposals")
-    facts = {"file": str(path.absolute()), "layout": layout, "limit": limit}
+    facts: dict[str, Any] = {"file": str(path.absolute()), "layout": layout, "limit": limit}
+    if within is not None:
+        facts["within"] = str(within.absolute())
     return _request(project, by, f"{FILE}{path.name}"[:120], facts, queue=queue)
 
 

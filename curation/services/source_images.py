@@ -16,6 +16,7 @@ from curation.models import Source, SourceRecord
 from curation.records import InvalidInput
 from curation.selectors.sources import known_sources, records_of
 from curation.sources.boxes import check_size, fit_regions
+from curation.sources.fence import Fence
 from curation.sources.records import SourceImage, SourcePlan, SourceRegion
 from hits.models import Image, Project
 from hits.services.errors import BadFile, Refused
@@ -89,7 +90,10 @@ class _Opened:
 
 
 class PictureImport:
-    """The storing half of an import, batch by batch from the cursor on."""
+    """The storing half of an import, batch by batch from the cursor on.
+
+    fence: what every picture has to lie in when it is opened, which may be hours after the plan was made.
+    """
 
     def __init__(
         self,
@@ -98,12 +102,15 @@ class PictureImport:
         options: ImportOptions,
         plan: SourcePlan,
         progress: Progress,
+        *,
+        fence: Fence,
     ) -> None:
         self._project = project
         self._source = source
         self._options = options
         self._plan = plan
         self._progress = progress
+        self._fence = fence
         self._fingerprint = _fingerprint(plan)
         self._known = known_sources(project, self._source)
         self._position, self._tally = self._start()
@@ -173,7 +180,9 @@ class PictureImport:
                 yield _Opened(image, prepared, self._plan.regions(image))
 
     def _incoming(self, image: SourceImage) -> Incoming:
+        """Read a picture. Raises BadFile, and InvalidInput when it lies outside by now, which is never skipped."""
         path = Path(image.path)
+        self._fence.check(path)
         try:
             if path.stat().st_size > settings.MAX_IMAGE_BYTES:
                 raise BadFile(f"{path.name}: is too large; make it smaller first")

@@ -1,8 +1,8 @@
 """Import published collections: check everything, then store pictures in small steps that can be taken up again."""
 
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import asdict
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,8 @@ from curation.records import InvalidInput
 from curation.selectors.jobs import IMPORT_SOURCE
 from curation.services.source_images import LINES, BadPicture, ImportOptions, PictureImport, Sizes, Tally
 from curation.sources import vcr, visual_genome
-from curation.sources.records import SPLITS, SourcePlan, WhenMissing
+from curation.sources.fence import Fence
+from curation.sources.records import SPLITS, SourceImage, SourcePlan, SourceRegion, WhenMissing
 from curation.sources.vcr import EntityCount, Vcr, read_vcr
 from curation.sources.visual_genome import VisualGenome, read_visual_genome
 from hits.models import Job, Project
@@ -109,8 +110,7 @@ def import_source(
     try:
         plan = _read(wanted, progress)
         _tell_plan(plan, progress)
-        source = source_of(wanted)
-        tally = Tally() if options.dry_run else PictureImport(project, source, options, plan, progress).run()
+        tally = Tally() if options.dry_run else _store(project, wanted, options, plan, progress)
     except InvalidInput as error:
         raise Refused(str(error)) from error
     if not options.dry_run:
@@ -134,6 +134,28 @@ def _read(wanted: Wanted, progress: Progress) -> SourcePlan:
     if isinstance(wanted, VisualGenome):
         return read_visual_genome(wanted, tick=tick)
     return read_vcr(wanted, tick=tick)
+
+
+def _store(
+    project: Project, wanted: Wanted, options: ImportOptions, plan: SourcePlan, progress: Progress
+) -> Tally:
+    """Store the pictures; each file has to lie inside still when it is opened, since links change meanwhile."""
+    fence = Fence(wanted.within)
+
+    def regions(image: SourceImage) -> Sequence[SourceRegion]:
+        fence.check(_regions_file(wanted, image))
+        return plan.regions(image)
+
+    fenced = replace(plan, regions=regions)
+    return PictureImport(project, source_of(wanted), options, fenced, progress, fence=fence).run()
+
+
+def _regions_file(wanted: Wanted, image: SourceImage) -> Path:
+    """Return the file that a picture's regions are read from; the folder when they have none."""
+    folder = Path(wanted.folder)
+    if isinstance(wanted, VisualGenome):
+        return Path(wanted.regions or folder)
+    return folder / image.facts["metadata"]
 
 
 def _tell_plan(plan: SourcePlan, progress: Progress) -> None:

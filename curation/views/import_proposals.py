@@ -88,6 +88,7 @@ def import_file(request: HttpRequest, project: Project) -> HttpResponse:
                     path=given["path"],
                     layout=given["layout"],
                     limit=given["limit"],
+                    within=form.root,
                 )
             except Refused as error:
                 form.add_error(None, f"Not started: {error}.")

@@ -22,11 +22,12 @@ def absolute_path(given: str) -> str:
 def absolute_model(given: str) -> str:
     """Return ``clip:<folder>``, ``hf:<folder>`` and the like with the folder's absolute path.
 
-    Anything else is returned as it is, such as ``clip:<hub id>``: a hub id looks like a relative path, so that only
-    a folder that is there counts as one.
+    What starts with a dot is a folder, even one that is not there yet: no hub id does. Anything else is returned as
+    it is, such as ``clip:<hub id>``, unless a folder of that name is there.
     """
     kind, colon, place = given.partition(":")
-    return f"{kind}:{absolute_path(place)}" if colon and place and Path(place).is_dir() else given
+    is_folder = place.startswith(".") or (bool(place) and Path(place).is_dir())
+    return f"{kind}:{absolute_path(place)}" if colon and is_folder else given
 
 
 class JobCommand(DeerstalkerCommand):

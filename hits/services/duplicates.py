@@ -4,6 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from django.contrib.auth.models import AbstractBaseUser
 from django.db import transaction
+from django.db.models import Q
 
 from hits.models import Image, Project
 from hits.services import audit
@@ -22,9 +23,11 @@ def mark_duplicates(
 ) -> int:
     """Replace the marks of the images looked at: each key is an image that is kept, its value the duplicates of it.
 
-    Repeatable; images in no group lose an earlier mark. Images that were not looked at keep theirs; one that stood
-    behind a newly marked image follows it, so that a mark never points at an image that is not offered. Units that
-    were launched stay as they are.
+    Images in no group lose an earlier mark. Those that were not looked at keep theirs, with two exceptions, so that
+    no image on hand stands behind one that is not offered. What stood behind a newly marked image follows it to the
+    one kept; a later call that frees that image leaves the follower where it is, so that only a call on all images is
+    repeatable. And the place of an image that was withdrawn, also since it was looked at, goes to the first of its
+    group that stands. Units that were launched stay as they are.
 
     Args:
         among: the images that were looked at; all of the project's when absent.
@@ -42,6 +45,8 @@ def mark_duplicates(
     _put_behind(project, list(earlier if among is None else earlier.intersection(among)), None)
     for kept, group in _with_followers(project, groups).items():
         _put_behind(project, group, kept)
+    for withdrawn, heir in _heirs(project, members).items():
+        _hand_over(project, withdrawn, heir)
     audit.record(
         project=project,
         actor=by,
@@ -77,6 +82,26 @@ def _with_followers(project: Project, groups: Mapping[int, Sequence[int]]) -> di
         if behind in kept_of:
             followed[kept_of[behind]].append(image)
     return followed
+
+
+def _heirs(project: Project, members: Sequence[int]) -> dict[int, int]:
+    """Each withdrawn image that others on hand stand behind, with its heir: first of its group, else the oldest."""
+    place = {member: at for at, member in enumerate(members)}
+    hidden = Image.objects.filter(
+        project=project, withdrawn_at__isnull=True, duplicate_of__withdrawn_at__isnull=False
+    )
+    heirs: dict[int, int] = {}
+    for image in sorted(hidden, key=lambda image: (place.get(image.pk, len(place)), image.pk)):
+        assert image.duplicate_of_id is not None
+        heirs.setdefault(image.duplicate_of_id, image.pk)
+    return heirs
+
+
+def _hand_over(project: Project, withdrawn: int, heir: int) -> None:
+    """Let one duplicate take the place of the image that it stood behind, which now stands behind it as others do."""
+    group = Image.objects.filter(project=project)
+    group.filter(Q(duplicate_of=withdrawn) | Q(pk=withdrawn)).update(duplicate_of=heir)
+    group.filter(pk=heir).update(duplicate_of=None)
 
 
 def _put_behind(project: Project, images: Sequence[int], kept: int | None) -> None:

@@ -25,7 +25,7 @@ from curation.proposals.choose import get_detector
 from curation.proposals.detector import DetectorUnavailable, Found
 from curation.proposals.grouping import Likeness, describe, group
 from curation.proposals.overlap import Coverage, overlaps
-from curation.proposals.published import Layout, found_in, read_entries, recognise
+from curation.proposals.published import LOOKED_AT, Layout, found_in, read_entries, recognise
 from curation.proposals.selective_search import SelectiveSearch, cover, straddling
 from curation.records import InvalidInput
 
@@ -324,6 +324,12 @@ class TestModels:
             detector = get_detector("hf:someone/tiny")
             assert (detector.name, detector.revision) == ("hf:someone/tiny", commit)
         assert detector.propose(self.pictures())[0].rows()
+        earlier = get_detector("hf:someone/tiny", revision="a" * 40)
+        assert earlier.revision == "a" * 40
+        shutil.rmtree(place / "snapshots" / ("a" * 40))
+        with pytest.raises(DetectorUnavailable, match=r"its commit a{40} cannot be had.* start a new run"):
+            get_detector("hf:someone/tiny", revision="a" * 40)
+        assert get_detector(f"hf:{folder}", revision="a" * 40).revision.startswith("sha256:")
 
     def test_a_hub_id_is_never_read_from_a_folder_that_is_called_so(
         self, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -417,6 +423,18 @@ class TestPublished:
         path = write(content)
         assert recognise(path, SIZES.get) is layout
         assert read(path)["a.jpg"] == [[10, 20, 80, 50, None]]
+
+    def test_it_is_seen_from_known_images_wherever_they_stand(self, write: Callable[[Any], Path]) -> None:
+        others = {f"other-{n}.jpg": [[50, 20, 10, 10]] for n in range(LOOKED_AT + 1)}
+        assert recognise(write(others | {"a.jpg": [[10, 20, 95, 70]]}), SIZES.get) is Layout.CORNERS
+        assert recognise(write(others | {"a.jpg": [[50, 20, 10, 10]]}), SIZES.get) is Layout.SIZES
+
+    def test_one_box_that_speaks_against_a_reading_does_not_hide_a_later_one_against_the_other(
+        self, write: Callable[[Any], Path]
+    ) -> None:
+        path = write({"a.jpg": [[50, 20, 10, 10]], "b.jpg": [[30, 30, 50, 50]]})
+        with pytest.raises(InvalidInput, match="write one layout in the whole file"):
+            recognise(path, SIZES.get)
 
     def test_scores_rank_and_the_limit_takes_the_best(self, write: Callable[[Any], Path]) -> None:
         five = write({"a.jpg": [[0, 0, 10, 10, 0.1], [0, 0, 90, 70, 0.9], [5, 5, 99, 70, 0.5]]})

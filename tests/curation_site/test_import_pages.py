@@ -14,8 +14,10 @@ from django.urls import reverse
 
 from annotation_site.env import EnvError, env_folder
 from curation.models import ProposalRun, SourceRecord
-from curation.services import sources
+from curation.pipelines import proposals as pipeline
+from curation.services import source_images, sources
 from curation.sources.visual_genome import VisualGenome
+from curation.versions.build import image_url
 from curation.views.command_lines import command_lines
 from hits.domain.states import JobState
 from hits.models import AuditEvent, Image, Job, JobLine, Project
@@ -383,6 +385,44 @@ def test_a_file_of_proposals_is_imported_from_its_page(
     run = ProposalRun.objects.get()
     assert (job.state, job.created_by, run.images, run.boxes) == (JobState.DONE, researcher, 4, 4)
     assert run.options["file"] == str(root / "image_url2auto_bboxes.json")
+    assert run.options["within"] == str(root)
+
+
+@pytest.mark.parametrize("before", ["recognise", "_fingerprint", "read_entries"])
+def test_a_file_that_becomes_a_link_leading_out_is_refused_by_the_job_whenever_it_is_opened(
+    root: Path, page: Pages, make_image: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, before: str
+) -> None:
+    image = make_image(1)
+    address = image_url(image)
+    path = root / "image_url2auto_bboxes.json"
+    made.write(path, {address: [[20, 20, 60, 40]]})
+    made.write(tmp_path / "secret.json", {address: [[20, 20, 50, 30]]})
+    steps = ["recognise", "_fingerprint", "read_entries"]  # all that open it, in their order
+    opened: list[str] = []
+
+    def swap_before(step: int) -> None:
+        if steps[step : step + 1] == [before]:
+            path.unlink()
+            path.symlink_to(tmp_path / "secret.json")
+
+    def watched(step: int, real: Any) -> Any:
+        def call(*args: Any) -> Any:
+            opened.append(steps[step])
+            found = real(*args)
+            swap_before(step + 1)
+            return found
+
+        return call
+
+    for step, name in enumerate(steps):
+        monkeypatch.setattr(pipeline, name, watched(step, getattr(pipeline, name)))
+    reply = page.start_file(layout="auto")
+    swap_before(0)
+    job = done(reply)
+    assert job.state == JobState.FAILED
+    assert "image_url2auto_bboxes.json: lies outside of" in job.error
+    assert opened == steps[: steps.index(before)]
+    assert ProposalRun.objects.get().boxes == 0
 
 
 @pytest.mark.parametrize(
@@ -422,3 +462,74 @@ def test_what_the_service_refuses_is_told_at_the_form(root: Path, page: Pages, m
     )
     assert json.loads((root / "image_url2auto_bboxes.json").read_text()) == {}
     assert ProposalRun.objects.count() == 1
+
+
+# -- links that come while pictures are stored
+
+
+def swap_for_a_link(path: Path, away: Path) -> None:
+    path.rename(away)
+    path.symlink_to(away)
+
+
+@pytest.mark.parametrize("late", ["VG_100K/3.jpg", "VG_100K", "region_descriptions.json"])
+def test_a_link_that_comes_after_the_plan_is_refused_before_it_is_opened(
+    root: Path, page: Pages, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, late: str
+) -> None:
+    def planned(*args: Any, **options: Any) -> Any:
+        plan = read(*args, **options)
+        swap_for_a_link(root / "genome" / late, tmp_path / "elsewhere")
+        return plan
+
+    read = sources.read_visual_genome
+    monkeypatch.setattr(sources, "read_visual_genome", planned)
+    job = done(page.start(splits="lists/ids.json", regions="genome/region_descriptions.json"))
+    assert job.state == JobState.FAILED
+    named = {"VG_100K": "VG_100K/1.jpg"}.get(late, late)
+    assert f"{root}/genome/{named}: lies outside of {root}; put the file itself there" in job.error
+    assert not Image.objects.exists()
+
+
+def test_metadata_that_becomes_a_link_after_the_plan_is_refused(
+    root: Path, page: Pages, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    metadata = next((root / "vcr1").rglob("a@0.json"))
+
+    def planned(*args: Any, **options: Any) -> Any:
+        plan = read(*args, **options)
+        swap_for_a_link(metadata, tmp_path / "elsewhere.json")
+        return plan
+
+    read = sources.read_vcr
+    monkeypatch.setattr(sources, "read_vcr", planned)
+    job = done(page.start("vcr"))
+    assert f"{metadata}: lies outside of {root}" in job.error
+    assert not Image.objects.exists()
+
+
+def test_a_link_between_two_batches_ends_the_import_where_it_stands(
+    root: Path, page: Pages, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(source_images, "BATCH", 2)
+    page.start(splits="lists/ids.json")
+    picture = root / "genome" / "VG_100K" / "5.jpg"
+
+    def listen(told: Job, line: str) -> None:
+        if told.done == 2 and not picture.is_symlink():
+            swap_for_a_link(picture, tmp_path / "elsewhere.jpg")
+
+    job = jobs.run_here(job=Job.objects.get(), listener=listen)
+    assert (job.state, job.done) == (JobState.FAILED, 4)
+    assert "VG_100K/5.jpg: lies outside of" in job.error
+    assert Image.objects.count() == 4
+    picture.unlink()
+    (tmp_path / "elsewhere.jpg").rename(picture)
+    assert jobs.run_here(job=jobs.resume(job=job, queue=False)).result["new"] == 6
+
+
+def test_a_command_still_follows_links_wherever_they_lead(
+    root: Path, project: Project, tmp_path: Path
+) -> None:
+    swap_for_a_link(root / "genome" / "VG_100K", tmp_path / "elsewhere")
+    job = sources.request_import(project=project, wanted=VisualGenome(str(root / "genome")), queue=False)
+    assert jobs.run_here(job=job).result["new"] == 6

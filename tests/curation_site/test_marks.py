@@ -118,6 +118,98 @@ def test_more_images_than_a_statement_holds(
     assert marks(project) == {}
 
 
+# -- photos that were taken down
+
+
+def take_down(*keys: int) -> None:
+    Image.objects.filter(pk__in=keys).update(withdrawn_at="2026-01-01T00:00Z")
+
+
+def offered_beside(project: Project, keys: Collection[int]) -> set[int]:
+    """Which of some photos are on offer."""
+    return read.on_offer(project) & set(keys)
+
+
+def test_a_kept_photo_that_is_taken_down_meanwhile_hands_its_place_on(
+    project: Project, keys: list[int]
+) -> None:
+    a, b, c, d, e, f = keys
+    mark_duplicates(project=project, groups={c: [a]})  # a is of another collection, and the oldest
+    mark_duplicates(project=project, groups={}, among=[c, d, e, f])
+    take_down(c, d)
+    assert mark_duplicates(project=project, groups={c: [d, e, f]}, among=[b, c, d, e, f]) == 3
+    assert marks(project) == {a: e, c: e, d: e, f: e}, "the first of the group that stands, not the oldest"
+    assert offered_beside(project, keys) == {b, e}
+
+
+def test_a_photo_that_is_taken_down_while_the_run_clusters_hides_no_other(
+    work: Work, photos: list[Image]
+) -> None:
+    kept, twin = photos[0], twin_of(photos[0])
+
+    class TakesDown(Colours):
+        def encode_images(self, images: Sequence[Pillow.Image]) -> Any:
+            take_down(kept.pk)
+            return super().encode_images(images)
+
+    deduplicate_images(
+        project=work.project, options=DedupOptions(clusters=6, keep="first"), encoder=TakesDown()
+    )
+    assert read.on_offer(work.project) == {twin.pk, *(photo.pk for photo in photos[1:])}
+
+
+def test_no_photo_of_another_collection_stays_behind_one_that_was_taken_down(
+    project: Project, keys: list[int]
+) -> None:
+    a, b, c, d, e, f = keys
+    mark_duplicates(project=project, groups={a: [c, d], b: [e]})  # c, d and e are of another collection
+    take_down(a, c)
+    mark_duplicates(project=project, groups={f: [b]}, among=[b, f])
+    assert marks(project) == {a: d, c: d, b: f, e: f}
+    take_down(b, d, f)
+    mark_duplicates(project=project, groups={}, among=[])
+    assert offered_beside(project, keys) == {e}
+
+
+def test_a_group_of_which_nothing_stands_frees_what_followed_it(project: Project, keys: list[int]) -> None:
+    a, b, c, d, *_ = keys
+    mark_duplicates(project=project, groups={b: [c, d]})  # c and d are of another collection
+    take_down(a, b)
+    mark_duplicates(project=project, groups={a: [b]}, among=[a, b])
+    assert marks(project) == {a: c, b: c, d: c}
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_whatever_is_taken_down_one_of_each_group_that_stands_is_offered(
+    project: Project, keys: list[int], seed: int
+) -> None:
+    draw = np.random.default_rng(seed)
+    mark_duplicates(project=project, groups=_drawn_groups(keys, draw))
+    among = draw.choice(keys, int(draw.integers(2, len(keys) + 1)), replace=False).tolist()
+    groups, before = _drawn_groups(among, draw), marks(project)
+    gone = set(draw.choice(keys, 3, replace=False).tolist())
+    take_down(*gone)
+    mark_duplicates(project=project, groups=groups, among=among)
+    after = marks(project)
+    assert not set(after.values()) & set(after), "a mark points at a photo that is marked"
+    assert not {kept for image, kept in after.items() if image not in gone} & gone, "or was taken down"
+    for kept, members in groups.items():
+        group = {kept, *members}
+        assert len(offered_beside(project, group)) == bool(group - gone)
+    freed = set(before) - set(after) - set(among)
+    assert all({before[image], *groups} & gone for image in freed), "marks of others were lost"
+
+
+def test_a_later_run_over_one_collection_leaves_a_follower_where_it_is(
+    project: Project, keys: list[int]
+) -> None:
+    a, b, c, *_ = keys
+    mark_duplicates(project=project, groups={a: [c]})  # c is of another collection
+    mark_duplicates(project=project, groups={b: [a]}, among=[a, b])
+    mark_duplicates(project=project, groups={}, among=[a, b])
+    assert marks(project) == {c: b}, "as the manual says"
+
+
 # -- by source
 
 

@@ -25,6 +25,7 @@ from PIL import Image as Pillow
 
 from curation.models import ImageProposals, ProposalOverlap, ProposalRun
 from curation.pipelines import proposals as pipeline
+from curation.pipelines import vectors
 from curation.proposals.detector import Found
 from curation.selectors import proposals as stored
 from curation.services import proposals as services
@@ -158,7 +159,8 @@ class TestRuns:
 
         monkeypatch.setattr(pipeline, "get_detector", choose)
         proposed(project, detector="hf:hustvl/yolos-tiny", limit=30, suppress_over=0.7)
-        assert told == [("hf:hustvl/yolos-tiny", {"limit": 30, "suppress_over": 0.7})]  # once for all parts
+        options = {"limit": 30, "suppress_over": 0.7, "revision": ""}
+        assert told == [("hf:hustvl/yolos-tiny", options)]  # once for all parts
 
     def test_cancelled_and_resumed_gives_the_same_rows(
         self, project: Project, make_image: Callable[..., Image], detector: Any, small_steps: None
@@ -200,7 +202,37 @@ class TestRuns:
         job = run_job(services.request_proposals(project=project, by=None, queue=False))
         assert job.state == JobState.FAILED
         assert "photo-3.png: its file is missing" in job.error
-        assert ProposalRun.objects.get().images == 2
+        assert ProposalRun.objects.get().images == 3
+
+    def test_a_half_done_run_ends_with_its_commit_though_the_model_moved_on(
+        self,
+        project: Project,
+        make_image: Callable[..., Image],
+        small_steps: None,
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        for seed in range(4):
+            make_image(seed)
+        present, fails_after = "a" * 40, 1
+        asked: list[str] = []
+
+        def hub(name: str, *, revision: str, **options: Any) -> Squares:
+            asked.append(revision)
+            return Squares(revision or present, fails_after=fails_after)
+
+        monkeypatch.setattr(pipeline, "get_detector", hub)
+        chosen = services.ProposalOptions("hf:someone/tiny")
+        job = run_job(services.request_proposals(project=project, by=None, options=chosen, queue=False))
+        assert (job.state, ProposalRun.objects.get().images) == (JobState.CANCELLED, 2)
+        present, fails_after = "b" * 40, 99
+        pipeline._loaded.cache_clear()
+        job = run_job(jobs.resume(job=job, queue=False))
+        run = ProposalRun.objects.get()
+        assert (job.state, job.error) == (JobState.DONE, "")
+        assert (run.images, run.revision) == (4, "a" * 40)
+        assert asked == ["", "a" * 40]  # loaded once for the whole and its parts
+        job = run_job(services.request_proposals(project=project, by=None, options=chosen, queue=False))
+        assert ProposalRun.objects.get(pk=job.args["run"]).revision == "b" * 40
 
     def test_storing_twice_changes_nothing(self, project: Project, make_image: Callable[..., Image]) -> None:
         image = make_image(1)
@@ -290,7 +322,7 @@ class TestParts:
             assert rows(proposed(project)) == rows(whole)
         assert Job.objects.filter(parent__isnull=False).count() == 5
 
-    def test_a_broken_photo_fails_the_whole_with_its_part_and_the_rest_stays(
+    def test_a_broken_photo_fails_the_whole_with_its_part_once_all_others_have_boxes(
         self, project: Project, make_image: Callable[..., Image], detector: Any, small_parts: None
     ) -> None:
         images = [make_image(seed) for seed in range(7)]
@@ -301,13 +333,60 @@ class TestParts:
         assert job.state == JobState.FAILED
         assert "Part 2 of 3: photo-3.png: its file is missing" in job.error
         run = ProposalRun.objects.get()
-        assert [pk for pk, _ in rows(run)] == [images[n].pk for n in (0, 1, 2, 6)]
+        assert [pk for pk, _ in rows(run)] == [images[n].pk for n in (0, 1, 2, 4, 5, 6)]
+        assert any("photo-3.png: its file is missing" in line.text for line in job.lines.all())
         path.write_bytes(kept)
         squares = detector(Squares())
         job = run_job(jobs.resume(job=job, queue=False))
         run.refresh_from_db()
-        assert (job.state, job.done, job.total, squares.seen) == (JobState.DONE, 7, 7, 3)
+        assert (job.state, job.done, job.total, squares.seen) == (JobState.DONE, 7, 7, 1)
         assert (run.images, run.is_complete) == (7, True)
+
+    def test_many_broken_photos_are_counted_and_the_first_of_them_named(
+        self,
+        project: Project,
+        make_image: Callable[..., Image],
+        detector: Any,
+        small_steps: None,
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        monkeypatch.setattr(pipeline, "LINES", 3)
+        images = [make_image(seed) for seed in range(9)]
+        for image in images[:7]:
+            Path(image.file.path).write_bytes(b"no picture")
+        job = run_job(services.request_proposals(project=project, by=None, queue=False))
+        assert [pk for pk, _ in rows(ProposalRun.objects.get())] == [image.pk for image in images[7:]]
+        names = ", ".join(f"photo-{seed}.png" for seed in range(5))
+        assert f"7 photos of this part cannot be read: {names} and 2 more; mend them and resume" in job.error
+        lines = [line.text for line in job.lines.all() if line.text.startswith("photo-")]
+        assert [line.partition(":")[0] for line in lines] == ["photo-0.png", "photo-1.png", "photo-2.png"]
+        squares = detector(Squares())
+        job = run_job(jobs.resume(job=job, queue=False))
+        assert (job.state, squares.seen) == (JobState.FAILED, 0)
+
+    @pytest.mark.parametrize("threads", [1, 2])
+    def test_a_photo_that_is_too_large_to_decode_is_one_that_cannot_be_read(
+        self,
+        project: Project,
+        make_image: Callable[..., Image],
+        detector: Any,
+        small_steps: None,
+        monkeypatch: pytest.MonkeyPatch,
+        threads: int,
+    ) -> None:
+        images = [make_image(seed) for seed in range(5)]
+
+        def opened(image: Image) -> Pillow.Image:
+            if image == images[0]:
+                raise Pillow.DecompressionBombError("too many pixels")
+            return vectors.open_image(image)
+
+        monkeypatch.setattr(pipeline, "open_image", opened)
+        monkeypatch.setattr(pipeline, "usable_cores", lambda: threads)
+        detector(Threaded())
+        job = run_job(services.request_proposals(project=project, by=None, queue=False))
+        assert "photo-0.png: cannot be decoded (too many pixels); restore " in job.error
+        assert [pk for pk, _ in rows(ProposalRun.objects.get())] == [image.pk for image in images[1:]]
 
     def test_a_worker_with_other_weights_refuses_its_part(
         self, project: Project, make_image: Callable[..., Image], detector: Any
@@ -330,7 +409,7 @@ class TestParts:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(pipeline, "get_detector", lambda name, **options: Squares("1"))
             pipeline._loaded.cache_clear()
-            pipeline._loaded("classical", 100, None)  # so does the other worker
+            pipeline._loaded(pipeline._Wanted("classical", 100, None))  # so does the other worker
         assert work_on(part).state == JobState.DONE
 
     def test_boxes_of_a_slow_worker_with_older_weights_are_not_kept(
@@ -556,6 +635,16 @@ class TestImport:
         )
         result = json.loads(out.getvalue())
         assert rows(ProposalRun.objects.get(pk=result["run"])) == rows(run)
+
+    def test_the_projects_photos_may_come_after_thousands_of_others(
+        self, project: Project, make_image: Callable[..., Image], tmp_path: Path
+    ) -> None:
+        first = self.photos(make_image)[0]
+        others = {f"https://example.org/other/{n}.jpg": [[1, 2, 30, 40]] for n in range(2500)}
+        path = self.file(tmp_path, others | {first.source_url: [[10, 10, 60, 40]]})
+        job = run_job(services.request_import(project=project, by=None, path=path, queue=False))
+        assert (job.state, job.error) == (JobState.DONE, "")
+        assert rows(ProposalRun.objects.get()) == [(first.pk, [[10, 10, 50, 30, None]])]
 
     @pytest.mark.parametrize(
         ("content", "message"),

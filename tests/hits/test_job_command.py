@@ -166,6 +166,8 @@ def test_paths_and_models_are_kept_as_absolute_paths(tmp_path: Path, monkeypatch
     assert absolute_path("") == ""
     assert absolute_model("clip:tiny") == f"clip:{tmp_path}/tiny"
     assert absolute_model("hf:/no/such") == "hf:/no/such"
+    for place in ("./later", "../later", ".later/tiny", "."):  # no hub id begins so, there or not
+        assert absolute_model(f"hf:{place}") == f"hf:{(tmp_path / place).absolute()}"
     for name in ("clip:openai/clip-vit-base-patch32", "label-sentence", "tiny", "clip:", ""):
         assert absolute_model(name) == name
 
