@@ -60,12 +60,12 @@ def main() -> None:
     subprocess.run([*command, "--once"], cwd=ROOT, check=True, capture_output=True)
     with _demo(command) as accounts:
         _fill(accounts)
-        _curate()
+        curated = _curate()
         with sync_playwright() as playwright:
             browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
             _worker_pages(browser, accounts)
             _judge_pages(browser, accounts)
-            _console_pages(browser, accounts)
+            _console_pages(browser, accounts, curated)
             browser.close()
 
 
@@ -111,9 +111,11 @@ def _fill(accounts: dict[str, str]) -> None:
         wait_for(extend_batch(batch=played, more_opinions=1, by=None)[1])
 
 
-def _curate() -> None:
-    """Give the pages of curation something to show, by the commands that a researcher would type."""
+def _curate() -> dict[str, str]:
+    """Give the pages of curation something to show, by a researcher's commands; return their addresses by picture."""
     from django.core.management import call_command
+
+    from curation.models import Audit, ComparisonRound, ProposalRun
 
     of = ("--project", PLAYED)
     call_command("propose_boxes", *of)
@@ -122,6 +124,13 @@ def _curate() -> None:
     call_command(
         "create_audit", *of, "--name", "Grounded on people", "--codebook", "grounded-on-people", "--n", "50"
     )
+    return {
+        "curation": reverse("curation", args=[PLAYED]),
+        "round": reverse("comparison-round", args=[PLAYED, ComparisonRound.objects.latest("pk").pk]),
+        "proposals": reverse("curation-proposals-run", args=[PLAYED, ProposalRun.objects.latest("pk").pk]),
+        "texts": reverse("curation-texts", args=[PLAYED]),
+        "audit": reverse("curation-audit-read", args=[PLAYED, Audit.objects.latest("pk").pk]),
+    }
 
 
 def _at_most(count: int, answer: Callable[[Any], Any]) -> Callable[[Any], Any]:
@@ -193,7 +202,7 @@ def _observe(page: Page, frame: FrameLocator, index: int, observation: Observati
     card.get_by_text(confidence, exact=False).first.click()
 
 
-def _console_pages(browser: Browser, accounts: dict[str, str]) -> None:
+def _console_pages(browser: Browser, accounts: dict[str, str], curated: dict[str, str]) -> None:
     page = _signed_in(browser, "rosa", accounts)
     _go(page, "/projects/sample-photos/")
     page.get_by_role("link", name="Sample photos: observations").click()
@@ -205,23 +214,9 @@ def _console_pages(browser: Browser, accounts: dict[str, str]) -> None:
     _take(page, "version-1280", "/versions/1/")
     _take(page, "pay-1280", f"/projects/{PLAYED}/pay")
     _take(page, "money-1280", f"/projects/{PLAYED}/money")
-    _curation_pages(page)
-    _road_pages(page)
-
-
-def _curation_pages(page: Page) -> None:
-    from curation.models import Audit, ComparisonRound, ProposalRun
-
-    whole = (PLAYED,)
-    places = {
-        "curation": reverse("curation", args=whole),
-        "round": reverse("comparison-round", args=[*whole, ComparisonRound.objects.latest("pk").pk]),
-        "proposals": reverse("curation-proposals-run", args=[*whole, ProposalRun.objects.latest("pk").pk]),
-        "texts": reverse("curation-texts", args=whole),
-        "audit": reverse("curation-audit-read", args=[*whole, Audit.objects.latest("pk").pk]),
-    }
-    for name, place in places.items():
+    for name, place in curated.items():
         _take(page, f"{name}-1280", place)
+    _road_pages(page)
 
 
 def _road_pages(page: Page) -> None:
