@@ -8,9 +8,13 @@ from axe_playwright_python.sync_playwright import Axe
 
 ONLY_VIOLATIONS = {"resultTypes": ["violations"]}  # what is in order is not told element by element
 
-# A colour that is on its way to another has no contrast to speak of.
-SETTLED = """() => Promise.allSettled(document.getAnimations()
-    .filter((one) => one instanceof CSSTransition).map((one) => one.finished))"""
+# A colour that is on its way to another has no contrast to speak of. A transition may also never end: what is no
+# longer drawn stands still.
+SETTLED = """() => Promise.race([
+    Promise.allSettled(document.getAnimations()
+        .filter((one) => one instanceof CSSTransition).map((one) => one.finished)),
+    new Promise((over) => setTimeout(over, 3000)),
+])"""
 
 
 @cache
