@@ -1,6 +1,7 @@
 """The audit desk's rows: what is sampled and frozen, whose readings count, what is blind, what closing ends."""
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -295,7 +296,7 @@ class TestFiles:
         keep(audit, 2, admin, yes("work"), "HIDDEN")
         document = selectors.document_of(audit, selectors.read_audit(audit))
         text = json.dumps(document, allow_nan=False)
-        assert not any(word in text for word in ("ada", "rosa", "HIDDEN", "W0", "W1"))
+        assert not re.search(r"\b(ada|rosa)\b|HIDDEN|W0|W1", text)  # an id may hold the letters a, d, a
         first, second, _ = document["pairs"]
         assert first["readings"] == [
             {"reader": "A", "answers": {"person": "no"}, "note": "", "counts": True},
