@@ -32,7 +32,7 @@ def in_threads(
         yield from map(work, batches)
         return
     waiting: deque[Future[Result]] = deque()
-    with _one_core_a_batch(), ThreadPoolExecutor(threads, thread_name_prefix="features") as pool:
+    with one_core_each(), ThreadPoolExecutor(threads, thread_name_prefix="features") as pool:
         try:
             for batch in batches:
                 waiting.append(pool.submit(work, batch))
@@ -46,7 +46,7 @@ def in_threads(
 
 
 @contextmanager
-def _one_core_a_batch() -> Iterator[None]:
+def one_core_each() -> Iterator[None]:
     """Let threads that start from now on compute alone. What never loaded torch needs no such thing."""
     torch = sys.modules.get("torch")
     if torch is None:

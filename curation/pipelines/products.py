@@ -33,6 +33,7 @@ from curation.dedup.products import (
     float32_error,
     rounded_rows,
 )
+from curation.features.parallel import one_core_each
 
 BFLOAT16_INSTRUCTIONS = ("amx_bf16", "avx512_bf16", "arm_bf16")
 HIGH_HALF = np.int32(-(2**16))
@@ -104,11 +105,15 @@ class BFloat16Product:
         error = 0.0
         for start, stop in rows.chunks():
             unit = torch.from_numpy(rows.chunk(start, stop))
-            rounded[start:stop] = unit
-            length = (rounded[start:stop].float() - unit).norm(dim=1).max().item()
-            error = max(error, LENGTH_SLACK * length + FLOAT32_ROUNDING)
+            error = max(error, rounded_into(rounded[start:stop], unit) + FLOAT32_ROUNDING)
         bound = 2 * error + error**2 + accumulation_error(rows.d) * (1 + error) ** 2 + UNDERFLOW
         return _TorchScores(rounded, block, 2, bound, HIGH_HALF)
+
+
+def rounded_into(place: torch.Tensor, rows: torch.Tensor) -> float:
+    """Round (n, d) rows into their place; return the greatest length of what that changed, a little raised."""
+    place.copy_(rows)
+    return LENGTH_SLACK * (place.to(rows.dtype) - rows).norm(dim=1).max().item()
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,15 +131,11 @@ class _TorchScores:
 
     @contextmanager
     def lanes(self, count: int) -> Iterator[Sequence[Lane]]:
-        before = torch.get_num_threads()
-        torch.set_num_threads(1)
-        try:
+        with one_core_each():
             yield [
                 _TorchLane(self.rows, torch.empty(self.shape.values, dtype=self.rows.dtype), self.per_word)
                 for _ in range(count)
             ]
-        finally:
-            torch.set_num_threads(before)
 
 
 @dataclass(frozen=True, slots=True)

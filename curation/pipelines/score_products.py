@@ -9,13 +9,14 @@ number above a greater one; thresholds are rounded outwards to bfloat16, so that
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from curation.features.parallel import one_core_each
 from curation.negatives.kernels import order_bfloat16
 from curation.negatives.products import (
     PART,
@@ -27,7 +28,7 @@ from curation.negatives.products import (
     outward,
     summation_error,
 )
-from curation.pipelines.products import LENGTH_SLACK, multiplies_bfloat16
+from curation.pipelines.products import multiplies_bfloat16, rounded_into
 
 ROWS = 512
 HALF = 16  # bits
@@ -73,13 +74,8 @@ class _BFloat16Scores:
         # A sum that was rounded to a word was nearer to it than to the next one.
         return (_values(words) + _values(words + np.int16(1))) / 2 + self.margin
 
-    @contextmanager
-    def one_processor(self) -> Iterator[None]:
-        before = torch.get_num_threads()
-        try:
-            yield
-        finally:
-            torch.set_num_threads(before)
+    def one_processor(self) -> AbstractContextManager[object]:
+        return one_core_each()
 
 
 def _rounded(vectors: NDArray[Any]) -> tuple[torch.Tensor, float]:
@@ -87,10 +83,8 @@ def _rounded(vectors: NDArray[Any]) -> tuple[torch.Tensor, float]:
     rounded = torch.empty(vectors.shape, dtype=torch.bfloat16)
     error = 0.0
     for part in blocks_of(len(vectors), ROWS):
-        given = torch.from_numpy(vectors[part])
-        rounded[part] = given
-        error = max(error, (rounded[part].to(given.dtype) - given).norm(dim=1).max().item())
-    return rounded, LENGTH_SLACK * error
+        error = max(error, rounded_into(rounded[part], torch.from_numpy(vectors[part])))
+    return rounded, error
 
 
 def _words_below(values: NDArray[np.float32]) -> NDArray[np.int16]:
