@@ -21,6 +21,7 @@ from hits.models import Image, Project
 from hits.services import projects
 from hits.services.images import import_image
 from tests.support import isolation
+from tests.support.migrated import MigratedDatabase
 from tests.support.pictures import picture
 
 os.environ.setdefault(
@@ -60,46 +61,73 @@ KEPT_TABLES = {"django_migrations", "django_content_type", "auth_permission"}
 
 
 def empty_tables() -> None:
-    """Empty the SQLite database after a test that committed, append-only tables too.
+    """Empty the database after a test that committed, append-only tables too.
 
-    Django's own flush deletes from every table and makes permissions and content types anew, a tenth of a second each
-    time; most tests leave rows in a few tables only.
+    Django's own flush empties every table, on PostgreSQL by new files for each and a wait for the disk, and makes
+    permissions and content types anew, a tenth of a second each time; most tests leave rows in a few tables only.
     """
     with transaction.atomic(), connection.cursor() as cursor:
-        filled = [name for name in connection.introspection.table_names(cursor) if _is_filled(cursor, name)]
-        marks = ", ".join(["%s"] * len(filled))
-        cursor.execute(
-            f"SELECT name, sql FROM sqlite_master WHERE type = 'trigger' AND tbl_name IN ({marks})", filled
-        )
-        triggers = cursor.fetchall()
-        for name, _ in triggers:
-            cursor.execute(f'DROP TRIGGER "{name}"')
-        for name in filled:
-            cursor.execute(f'DELETE FROM "{name}"')
-        for _, sql in triggers:
-            cursor.execute(sql)
+        filled = _filled(cursor)
+        if connection.vendor == "sqlite":
+            _delete_without_triggers(cursor, filled)
+        else:
+            cursor.execute("SET LOCAL session_replication_role = replica")  # no trigger, no foreign key
+            for name in filled:
+                cursor.execute(f'DELETE FROM "{name}"')
     ensure_platform_requester()  # as after a migration
 
 
-def _is_filled(cursor: Any, table: str) -> bool:
-    if table in KEPT_TABLES:
-        return False
-    cursor.execute(f'SELECT EXISTS (SELECT 1 FROM "{table}")')
-    return bool(cursor.fetchone()[0])
+def _filled(cursor: Any) -> list[str]:
+    names = [name for name in connection.introspection.table_names(cursor) if name not in KEPT_TABLES]
+    cursor.execute(
+        " UNION ALL ".join(f"SELECT '{name}' WHERE EXISTS (SELECT 1 FROM \"{name}\")" for name in names)
+    )
+    return [name for (name,) in cursor.fetchall()]
+
+
+def _delete_without_triggers(cursor: Any, tables: list[str]) -> None:
+    marks = ", ".join(["%s"] * len(tables))
+    cursor.execute(
+        f"SELECT name, sql FROM sqlite_master WHERE type = 'trigger' AND tbl_name IN ({marks})", tables
+    )
+    triggers = cursor.fetchall()
+    for name, _ in triggers:
+        cursor.execute(f'DROP TRIGGER "{name}"')
+    for name in tables:
+        cursor.execute(f'DELETE FROM "{name}"')
+    for _, sql in triggers:
+        cursor.execute(sql)
+
+
+@pytest.fixture(scope="session")
+def migrated_database(
+    pytestconfig: pytest.Config, django_db_modify_db_settings: None, django_db_use_migrations: bool
+) -> MigratedDatabase | None:
+    """Return what this process's SQLite database starts from."""
+    if connection.vendor != "sqlite" or not django_db_use_migrations:
+        return None
+    folder = pytestconfig.rootpath / ".pytest_cache" / "migrated"
+    return MigratedDatabase(folder, Path(connection.settings_dict["TEST"]["NAME"]))
+
+
+@pytest.fixture(scope="session")
+def django_db_keepdb(django_db_keepdb: bool, migrated_database: MigratedDatabase | None) -> bool:
+    """Migrate what was copied, instead of an empty database; its folder goes with the session."""
+    return django_db_keepdb or (migrated_database is not None and migrated_database.copy())
+
+
+@pytest.fixture(scope="session")
+def django_db_setup(django_db_setup: None, migrated_database: MigratedDatabase | None) -> None:
+    """Keep the first database that was migrated for the next process."""
+    if migrated_database is not None:
+        migrated_database.keep()
 
 
 @pytest.fixture(autouse=True, scope="session")
 def flush_quickly() -> Iterator[None]:
-    """Empty the tables ourselves between transactional tests on SQLite."""
+    """Empty the tables ourselves between transactional tests."""
     real = TransactionTestCase._fixture_teardown
-
-    def teardown(self: TransactionTestCase) -> None:
-        if connection.vendor == "sqlite":
-            empty_tables()
-        else:
-            real(self)
-
-    TransactionTestCase._fixture_teardown = teardown  # type: ignore[method-assign]
+    TransactionTestCase._fixture_teardown = lambda self: empty_tables()  # type: ignore[method-assign]
     yield
     TransactionTestCase._fixture_teardown = real  # type: ignore[method-assign]
 

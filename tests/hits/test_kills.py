@@ -44,7 +44,7 @@ def qualify() -> None:
     settle_workers(marketplace=marketplace())
 
 
-@pytest.fixture(params=["in process", "over HTTP"])
+@pytest.fixture(params=["in process", pytest.param("over HTTP", marks=pytest.mark.long)])
 def endpoint(request: pytest.FixtureRequest, settings: Any) -> Iterator[None]:
     """Reach the marketplace in process, or through a real server; forks follow this process's settings."""
     if request.param == "in process":

@@ -423,10 +423,10 @@ class TestTests:
     def test_late_answers_are_not_counted(self, near: Any, worker: Worker, other: Worker) -> None:
         type_id = make_type(near, **SCORED, RetryDelayInSeconds=3600)
         late, early = ask(worker, type_id), ask(other, type_id)
-        later(seconds=599)
+        later(minutes=9)  # of ten: the true clock runs on too, and a busy machine may take its time
         assert ask(worker, type_id).pk == late.pk
         assert hand_in(early, RIGHT).state == RequestState.GRANTED
-        later(seconds=2)
+        later(minutes=1)
         assert hand_in(late, RIGHT).state == RequestState.EXPIRED
         assert held(worker, type_id) is None
         assert availability(worker, type_id) is Availability.LATER

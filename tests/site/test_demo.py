@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.conf import settings
 from django.contrib.auth.models import User
 
 from annotation_site.demo import cast
@@ -63,10 +64,12 @@ def test_the_loop_is_played_whole_and_again(tmp_path: Path) -> None:
 
 
 def _play(folder: Path) -> dict[str, Any]:
+    # Its database lies in memory where the system offers that: every commit waits for the disk, which may be slow.
+    database = settings.VAR_DIR / "demo.sqlite3"
     done = subprocess.run(
         [*COMMAND, "--once"],
         cwd=ROOT,
-        env=_environment(folder, free_port()),
+        env=_environment(folder, free_port()) | {"SQLITE_PATH": str(database)},
         capture_output=True,
         text=True,
         check=False,
