@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from curation.evaluation.inputs import check_scores
+from curation.evaluation.inputs import Scores, in_order
 from curation.records import InvalidInput
 from validation.domain.pairwise import (
     GeneratorFactory,
@@ -82,19 +82,30 @@ def parse_comparison_key(raw: Mapping[str, Any]) -> ComparisonKey:
 
 
 def score_comparison(
-    scores: Mapping[str, float], key: ComparisonKey, *, generator: GeneratorFactory = published_generator
+    scores: Scores, key: ComparisonKey, *, generator: GeneratorFactory = published_generator
 ) -> ComparisonScores:
-    """Score {test id: score} against people's ratings.
+    """Score plausibilities against people's ratings.
 
     generator: returns a fresh generator; called once per instance, so that the order of instances does not
     matter. Raises InvalidInput for missing, unknown or non-finite scores.
     """
-    check_scores(scores, key.test_ids)
-    rows = [_score_instance(scores, instance, generator()) for instance in key.instances]
-    if not rows:
+    rows = agreements_of(scores, key, generator=generator)
+    if not len(rows):
         return ComparisonScores(human=None, model=None, random=None, oracle=None, images=0)
-    human, model, random, oracle = (float(value) for value in 100 * np.mean(rows, axis=0))
+    human, model, random, oracle = (float(value) for value in rows.mean(axis=0))
     return ComparisonScores(human=human, model=model, random=random, oracle=oracle, images=len(rows))
+
+
+def agreements_of(
+    scores: Scores, key: ComparisonKey, *, generator: GeneratorFactory = published_generator
+) -> NDArray[np.float64]:
+    """Return each instance's figures, (n, 4): human, model, random, oracle, in percent as in ``ComparisonScores``.
+
+    Raises InvalidInput for missing, unknown or non-finite scores.
+    """
+    values = dict(zip(key.test_ids, in_order(scores, key.test_ids).tolist(), strict=True))
+    rows = [_score_instance(values, instance, generator()) for instance in key.instances]
+    return 100 * np.array(rows, dtype=np.float64).reshape(-1, 4)
 
 
 def _score_instance(

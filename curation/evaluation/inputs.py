@@ -2,23 +2,32 @@
 
 Predictions come either as a JSON object {id: score} or as the leaderboard's one-dimensional .npy of float32 or
 float64 with a separate list of ids. Without that list the scores follow the sorted ids of the answer key.
+
+A chunk of retrieval has a million pairs, so everything here works on whole columns; only once something is wrong are
+ids looked at one by one, to name them.
 """
 
 from __future__ import annotations
 
+import gc
 import json
-import math
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+from pydantic_core import from_json
 
+from curation.evaluation.key_tables import IdColumn, read_table
 from curation.records import InvalidInput
 
 NAMED_AT_MOST = 3
 SCORE_DTYPES = (np.dtype(np.float32), np.dtype(np.float64))
+Scores = Mapping[str, float] | NDArray[np.floating]
+"""Scores by id, or as many as there are ids, in the order of the key's ``test_ids``."""
 
 
 def name_some(ids: Iterable[object]) -> str:
@@ -34,20 +43,70 @@ def read_json(path: Path) -> Any:
 
     Raises InvalidInput when the file cannot be read, is not JSON, or repeats a key.
     """
+    return parse_json(_read_bytes(path), str(path))
 
+
+def _read_bytes(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise InvalidInput(f"{path}: cannot be read ({error.strerror}); check the path") from error
+
+
+def parse_json(data: bytes, name: str) -> Any:
+    """Read JSON as ``read_json`` does; ``name`` is what messages call it.
+
+    The quick parser keeps the last of equal keys without a word. Each key is followed by a colon, so where there are
+    no more colons than keys were kept, no key was dropped; otherwise the standard library reads it again.
+
+    Raises InvalidInput when it is not JSON, or repeats a key.
+    """
+    with _collector_at_rest():
+        try:
+            value = from_json(data)
+        except ValueError:  # the standard library says what is wrong, or takes what this one does not
+            return _parse_strictly(data, name)
+        return value if _kept_every_key(value, data.count(b":")) else _parse_strictly(data, name)
+
+
+@contextmanager
+def _collector_at_rest() -> Iterator[None]:
+    """Keep Python's collector from walking millions of fresh objects again and again, none of which is garbage."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
+def _kept_every_key(value: Any, colons: int) -> bool:
+    """Whether the objects within a value, found level by level, have as many keys as the file has colons."""
+    level, keys = [value], 0
+    while level:
+        keys += sum(len(item) for item in level if isinstance(item, dict))
+        if keys == colons:
+            return True
+        inner = [item.values() if isinstance(item, dict) else item for item in level]
+        level = [item for items in inner for item in items if isinstance(item, dict | list)]
+    return False
+
+
+def _parse_strictly(data: bytes, name: str) -> Any:
     def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         found = dict(pairs)
         if len(found) != len(pairs):
             twice = [key for key, count in Counter(key for key, _ in pairs).items() if count > 1]
-            raise InvalidInput(f"{path}: given more than once: {name_some(twice)}; keep one entry for each")
+            raise InvalidInput(f"{name}: given more than once: {name_some(twice)}; keep one entry for each")
         return found
 
     try:
-        return json.loads(path.read_text(encoding="utf-8"), object_pairs_hook=unique)
-    except OSError as error:
-        raise InvalidInput(f"{path}: cannot be read ({error.strerror}); check the path") from error
-    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
-        raise InvalidInput(f"{path}: not valid JSON ({error}); write it again as UTF-8 JSON") from error
+        return json.loads(data.decode("utf-8"), object_pairs_hook=unique)
+    except InvalidInput:
+        raise
+    except (ValueError, RecursionError) as error:
+        raise InvalidInput(f"{name}: not valid JSON ({error}); write it again as UTF-8 JSON") from error
 
 
 def read_npy(path: Path, *, memory_map: bool = False) -> np.ndarray:
@@ -66,94 +125,132 @@ def read_npy(path: Path, *, memory_map: bool = False) -> np.ndarray:
     return array
 
 
-def read_answer_key(path: Path) -> dict[str, Any]:
-    """Read an answer key, a JSON object. Raises InvalidInput when it is anything else."""
-    key = read_json(path)
+def read_answer_key(path: Path) -> Mapping[str, Any]:
+    """Read an answer key, a JSON object; one of retrieval as a table where it is one.
+
+    Raises InvalidInput when it is anything else.
+    """
+    data = _read_bytes(path)
+    table = read_table(data)
+    if table is not None:
+        return table
+    key = parse_json(data, str(path))
     if not isinstance(key, dict):
         raise InvalidInput(f"{path}: the answer key must be a JSON object, not {_json_type(key)}")
     return key
 
 
-def read_predictions(path: Path, *, instance_ids: Path | None, key_ids: Iterable[str]) -> dict[str, float]:
-    """Read the scores of a model as {id: score}.
+def read_predictions(path: Path, *, instance_ids: Path | None, key_ids: Sequence[str]) -> Scores:
+    """Read the scores of a model: by id, or an array in the order of key_ids.
 
     instance_ids: JSON list of the ids in the order of an .npy's scores; sorted key_ids when absent.
     Raises InvalidInput for a file that cannot be read, another dtype than float32 or float64, another shape than
     one-dimensional, a length that does not match, repeated ids, and anything that is not a number.
     """
     if path.suffix == ".npy":
-        ids = _read_ids(instance_ids) if instance_ids is not None else sorted(key_ids)
-        return _pair_scores(path, read_npy(path), ids, instance_ids)
+        return _array_scores(path, read_npy(path), instance_ids, key_ids)
     if path.suffix != ".json":
         raise InvalidInput(f"{path}: predictions must be a .npy or a .json file")
     if instance_ids is not None:
         raise InvalidInput(
             f"{instance_ids}: ids go with .npy predictions; {path} names its own, so leave them out"
         )
-    return _json_scores(path, read_json(path))
+    return scores_by_id(read_json(path), str(path))
 
 
-def check_scores(scores: Mapping[str, float], ids: Iterable[str]) -> None:
-    """Demand one finite score for each id and no other.
+def sorted_order(ids: Sequence[str]) -> NDArray[np.intp]:
+    """Return the places of ids in sorted order, as the leaderboard's .npy files have them: (n,)."""
+    if isinstance(ids, IdColumn):
+        return ids.order
+    try:
+        return np.array(ids, dtype=np.bytes_).argsort(kind="stable")
+    except UnicodeEncodeError:  # ids beyond ASCII
+        return np.array(sorted(range(len(ids)), key=ids.__getitem__), dtype=np.intp)
+
+
+def from_sorted(scores: NDArray[np.floating], ids: Sequence[str]) -> NDArray[np.float64]:
+    """Return scores (n,) that follow the sorted ids in the order of ``ids``."""
+    found = np.empty(len(ids), dtype=np.float64)
+    found[sorted_order(ids)] = scores
+    return found
+
+
+def in_order(scores: Scores, ids: Sequence[str]) -> NDArray[np.float64]:
+    """Return one finite score for each of the distinct ids, in their order: (n,).
 
     Raises InvalidInput naming the missing, unknown or non-finite ids.
     """
-    wanted = dict.fromkeys(ids)
-    missing = [item for item in wanted if item not in scores]
-    if missing:
+    values = scores if isinstance(scores, np.ndarray) else _looked_up(scores, ids)
+    if len(values) != len(ids):
+        raise InvalidInput(f"predictions: {len(values)} scores for {len(ids)} ids of the key; give one each")
+    broken = np.flatnonzero(~np.isfinite(values)).tolist()
+    if broken:
+        some = name_some([ids[place] for place in broken])
+        raise InvalidInput(f"predictions: NaN or infinite score for {some}; give finite numbers")
+    return np.asarray(values, dtype=np.float64)
+
+
+def _looked_up(scores: Mapping[str, float], ids: Sequence[str]) -> NDArray[np.float64]:
+    try:
+        values = np.fromiter(map(scores.__getitem__, ids), dtype=np.float64, count=len(ids))
+    except KeyError:
+        missing = [item for item in ids if item not in scores]
         raise InvalidInput(
             f"predictions: no score for {name_some(missing)}; give one for every id of the key"
-        )
-    unknown = [item for item in scores if item not in wanted]
-    if unknown:
+        ) from None
+    if len(scores) != len(ids):
+        wanted = set(ids)
+        unknown = [item for item in scores if item not in wanted]
         raise InvalidInput(
             f"predictions: {name_some(unknown)} not in the answer key; remove what it does not ask for"
         )
-    broken = [item for item, score in scores.items() if not math.isfinite(score)]
-    if broken:
-        raise InvalidInput(f"predictions: NaN or infinite score for {name_some(broken)}; give finite numbers")
+    return values
 
 
 def _read_ids(path: Path) -> list[str]:
     ids = read_json(path)
     if not isinstance(ids, list) or not all(isinstance(item, str) for item in ids):
         raise InvalidInput(f"{path}: must be a JSON list of ids (strings), in the order of the scores")
-    twice = [item for item, count in Counter(ids).items() if count > 1]
-    if twice:
+    if len(set(ids)) != len(ids):
+        twice = [item for item, count in Counter(ids).items() if count > 1]
         raise InvalidInput(f"{path}: listed more than once: {name_some(twice)}; list every id once")
     return ids
 
 
-def _pair_scores(path: Path, scores: np.ndarray, ids: list[str], ids_path: Path | None) -> dict[str, float]:
+def _array_scores(path: Path, scores: np.ndarray, ids_path: Path | None, key_ids: Sequence[str]) -> Scores:
     if scores.dtype not in SCORE_DTYPES:
         raise InvalidInput(f"{path}: scores are {scores.dtype}; save them as float32 or float64")
     if scores.ndim != 1:
         raise InvalidInput(f"{path}: scores have shape {scores.shape}; save a one-dimensional array")
+    ids = key_ids if ids_path is None else _read_ids(ids_path)
     if len(scores) != len(ids):
         source = ids_path if ids_path is not None else "the answer key"
         raise InvalidInput(
             f"{path}: {len(scores)} scores for the {len(ids)} ids of {source}; they must match"
         )
-    return dict(zip(ids, scores.tolist(), strict=True))
+    return from_sorted(scores, ids) if ids_path is None else dict(zip(ids, scores.tolist(), strict=True))
 
 
-def _json_scores(path: Path, scores: Any) -> dict[str, float]:
+def scores_by_id(scores: Any, name: str) -> dict[str, float]:
+    """Return {id: score} as a JSON file has it; ``name`` is what messages call the file.
+
+    Raises InvalidInput when it is no object, or a score is no number.
+    """
     if not isinstance(scores, dict):
         raise InvalidInput(
-            f"{path}: predictions must be a JSON object {{id: score}}, not {_json_type(scores)}"
+            f"{name}: predictions must be a JSON object {{id: score}}, not {_json_type(scores)}"
         )
-    wrong = [
-        item
-        for item, score in scores.items()
-        if isinstance(score, bool) or not isinstance(score, int | float)
-    ]
+    kinds = set(map(type, scores.values()))
+    if kinds <= {float}:
+        return scores
+    wrong = [item for item, score in scores.items() if type(score) not in {int, float}]
     if wrong:
-        raise InvalidInput(f"{path}: the score of {name_some(wrong)} is not a number; write numbers only")
+        raise InvalidInput(f"{name}: the score of {name_some(wrong)} is not a number; write numbers only")
     try:
         return {item: float(score) for item, score in scores.items()}
     except OverflowError as error:
         raise InvalidInput(
-            f"{path}: a score is too large for a 64-bit number; scale the scores down"
+            f"{name}: a score is too large for a 64-bit number; scale the scores down"
         ) from error
 
 

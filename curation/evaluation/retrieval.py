@@ -5,15 +5,15 @@ Source: Hessel et al. 2022, section 5, doi:10.1007/978-3-031-20059-5_32; ties ge
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import rankdata
 
-from curation.evaluation.inputs import check_scores, name_some
+from curation.evaluation.inputs import Scores, in_order, name_some
+from curation.evaluation.key_tables import PairTable
 from curation.records import InvalidInput
 
 PAIR_LENGTH = 2
@@ -34,10 +34,27 @@ class RetrievalScores:
 
 @dataclass(frozen=True, slots=True)
 class RetrievalKey:
-    """ids: the n instances, sorted. cells: test id -> (row of its image, column of its inference)."""
+    """ids: the n instances, sorted. test_ids: every id that needs a score, n². rows, columns: of each of these, the
+    place of its image and of its inference among the instances.
+    """
 
     ids: tuple[str, ...]
-    cells: Mapping[str, tuple[int, int]]
+    test_ids: Sequence[str]
+    rows: NDArray[np.intp]
+    columns: NDArray[np.intp]
+
+
+@dataclass(frozen=True, slots=True)
+class TrueRanks:
+    """Each instance's true partner among all: (n,) each, 1 is best, equal scores share their average rank."""
+
+    im2txt: NDArray[np.float64]
+    txt2im: NDArray[np.float64]
+
+    @property
+    def hits(self) -> NDArray[np.bool_]:
+        """Whether an image's own inference is ranked exactly first; a tie at the top is no hit: (n,)."""
+        return np.equal(self.im2txt, 1.0)
 
 
 def parse_retrieval_key(raw: Mapping[str, Any]) -> RetrievalKey:
@@ -45,72 +62,125 @@ def parse_retrieval_key(raw: Mapping[str, Any]) -> RetrievalKey:
 
     Raises InvalidInput naming the entry that is malformed, foreign or repeated, or a pair that is absent.
     """
-    for test_id, pair in raw.items():
-        if not _is_pair(pair):
-            raise InvalidInput(f"answer key: {test_id!r} must be [image instance, inference instance]")
-    ids = tuple(sorted({image for image, _ in raw.values()}))
+    key = (_of_table(raw) if isinstance(raw, PairTable) else None) or _of_entries(raw)
+    _check_square(key)
+    return key
+
+
+def _of_table(table: PairTable) -> RetrievalKey | None:
+    found = table.places()
+    return RetrievalKey(found[0], table.test_ids, found[1], found[2]) if found else None
+
+
+def _of_entries(raw: Mapping[str, Any]) -> RetrievalKey:
+    images, inferences = _columns(raw)
+    test_ids = tuple(raw)
+    ids = tuple(sorted(set(images)))
     position = {instance: index for index, instance in enumerate(ids)}
-    foreign = [test_id for test_id, (_, inference) in raw.items() if inference not in position]
-    if foreign:
+    if not position.keys() >= set(inferences):
+        foreign = [test_id for test_id, other in zip(raw, inferences, strict=True) if other not in position]
         raise InvalidInput(
             f"answer key: the inference of {name_some(foreign)} belongs to no image of the key"
         )
-    cells = {test_id: (position[image], position[inference]) for test_id, (image, inference) in raw.items()}
-    _check_square(cells, ids)
-    return RetrievalKey(ids=ids, cells=cells)
+    return RetrievalKey(ids, test_ids, _places(images, position), _places(inferences, position))
 
 
-def rank_true_pairs(similarity: NDArray[np.floating]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Rank the diagonal of a similarity matrix among its row and among its column.
+def rank_true_pairs(similarity: NDArray[np.floating]) -> TrueRanks:
+    """Rank the diagonal of a similarity matrix (n, n), image by inference, among its row and among its column.
 
-    similarity: (n, n), image by inference, higher is closer. Returns (im2txt, txt2im), each (n,) with 1 as the
-    best rank; equal scores share their average rank.
+    A higher similarity is closer. The rank of a score is one more than the number above it, and half a rank worse
+    for each other one that equals it: the average of the ranks that the equal ones take up.
     """
-    im2txt = rankdata(-similarity, method="average", axis=1).diagonal()
-    txt2im = rankdata(-similarity, method="average", axis=0).diagonal()
-    return im2txt, txt2im
+    true = similarity.diagonal()
+    return TrueRanks(
+        im2txt=_average_ranks(similarity, true[:, None], axis=1),
+        txt2im=_average_ranks(similarity, true[None, :], axis=0),
+    )
 
 
-def score_retrieval(scores: Mapping[str, float], key: RetrievalKey) -> RetrievalScores:
-    """Score {test id: similarity} against a key.
+def ranks_of(scores: Scores, key: RetrievalKey) -> TrueRanks:
+    """Return where each instance's true partner stands among all.
+
+    Raises InvalidInput for missing, unknown or non-finite scores.
+    """
+    similarity = np.empty((len(key.ids), len(key.ids)), dtype=np.float64)
+    similarity[key.rows, key.columns] = in_order(scores, key.test_ids)
+    return rank_true_pairs(similarity)
+
+
+def by_chance(sizes: Sequence[float]) -> dict[str, float]:
+    """Return what drawn scores are expected to reach on chunks of so many instances, a mean over chunks as published.
+
+    Mean ranks and percent, by the names of measures; at least one chunk, none empty.
+    """
+    rank = float(np.mean([(size + 1) / 2 for size in sizes]))
+    return {"p_at_1": float(np.mean([100 / size for size in sizes])), "im2txt": rank, "txt2im": rank}
+
+
+def score_retrieval(scores: Scores, key: RetrievalKey) -> RetrievalScores:
+    """Score similarities against a key.
 
     A tie at the top is no hit: P@1 needs a rank of exactly 1. Raises InvalidInput for missing, unknown or
     non-finite scores.
     """
-    check_scores(scores, key.cells)
-    n = len(key.ids)
-    if n == 0:
+    ranks = ranks_of(scores, key)
+    if not key.ids:
         return RetrievalScores(im2txt=None, txt2im=None, p_at_1=None, instances=0)
-    similarity = np.empty((n, n), dtype=np.float64)
-    for test_id, cell in key.cells.items():
-        similarity[cell] = scores[test_id]
-    im2txt, txt2im = rank_true_pairs(similarity)
     return RetrievalScores(
-        im2txt=float(im2txt.mean()),
-        txt2im=float(txt2im.mean()),
-        p_at_1=float(100 * np.mean(im2txt == 1.0)),
-        instances=n,
+        im2txt=float(ranks.im2txt.mean()),
+        txt2im=float(ranks.txt2im.mean()),
+        p_at_1=float(100 * ranks.hits.mean()),
+        instances=len(key.ids),
     )
+
+
+def _average_ranks(
+    similarity: NDArray[np.floating], true: NDArray[np.floating], *, axis: int
+) -> NDArray[np.float64]:
+    above = np.count_nonzero(similarity > true, axis=axis)
+    equal = np.count_nonzero(similarity == true, axis=axis)  # itself among them
+    return above + (equal + 1) / 2
+
+
+def _columns(raw: Mapping[str, Any]) -> tuple[list[str], list[str]]:
+    pairs = list(raw.values())
+    if set(map(type, pairs)) <= {list, tuple} and set(map(len, pairs)) <= {PAIR_LENGTH}:
+        images, inferences = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
+        if set(map(type, images)) | set(map(type, inferences)) <= {str}:
+            return images, inferences
+    wrong = next(test_id for test_id, pair in raw.items() if not _is_pair(pair))
+    raise InvalidInput(f"answer key: {wrong!r} must be [image instance, inference instance]")
 
 
 def _is_pair(value: object) -> bool:
     return (
         isinstance(value, list | tuple)
         and len(value) == PAIR_LENGTH
-        and all(isinstance(v, str) for v in value)
+        and all(isinstance(item, str) for item in value)
     )
 
 
-def _check_square(cells: Mapping[str, tuple[int, int]], ids: tuple[str, ...]) -> None:
-    seen: dict[tuple[int, int], str] = {}
-    for test_id, cell in cells.items():
-        if cell in seen:
-            raise InvalidInput(f"answer key: {seen[cell]!r} and {test_id!r} ask for the same pair; keep one")
-        seen[cell] = test_id
-    if len(seen) == len(ids) ** 2:
+def _places(names: Sequence[str], position: Mapping[str, int]) -> NDArray[np.intp]:
+    return np.fromiter(map(position.__getitem__, names), dtype=np.intp, count=len(names))
+
+
+def _check_square(key: RetrievalKey) -> None:
+    n = len(key.ids)
+    cells = key.rows * n + key.columns
+    order = np.argsort(cells, kind="stable")
+    filled = cells[order]
+    again = np.flatnonzero(filled[1:] == filled[:-1])
+    if again.size:
+        second = order[again + 1].min()
+        first = np.flatnonzero(cells == cells[second])[0]
+        raise InvalidInput(
+            f"answer key: {key.test_ids[first]!r} and {key.test_ids[second]!r} ask for the same pair; keep one"
+        )
+    if len(filled) == n * n:
         return
-    row, column = next((i, j) for i in range(len(ids)) for j in range(len(ids)) if (i, j) not in seen)
+    gaps = np.flatnonzero(filled != np.arange(len(filled)))
+    row, column = divmod(int(gaps[0]) if gaps.size else len(filled), n)
     raise InvalidInput(
-        f"answer key: no entry for image {ids[row]!r} with inference {ids[column]!r}; "
-        f"{len(ids)} instances need {len(ids) ** 2} entries"
+        f"answer key: no entry for image {key.ids[row]!r} with inference {key.ids[column]!r}; "
+        f"{n} instances need {n * n} entries"
     )

@@ -43,7 +43,7 @@ def test_case(folder: Path, route: str) -> None:
     measure = folder.parent.name
     parse, score = MEASURES[measure]
     key = parse(read_answer_key(folder / "answer_key.json"))
-    ids = key.cells if measure == "retrieval" else key.test_ids
+    ids = key.test_ids
     scores = read_predictions(
         folder / ("predictions.json" if route == "json" else "predictions.npy"),
         instance_ids=folder / "instance_ids.json" if route == "npy with ids" else None,

@@ -1,0 +1,69 @@
+"""The figures of an evaluation or a submission as plain JSON: the official measures with their intervals.
+
+    {"retrieval": {"im2txt": F, "txt2im": F, "p_at_1": F, "instances": n, "chunks": k},
+     "localization": {"gt_accuracy": F, "gt_images": n, "auto_accuracy": F, "auto_images": n,
+                      "auto_oracle_accuracy": F},
+     "comparison": {"human": F, "model": F, "random": F, "oracle": F, "images": n}}
+
+F is {"value", "low", "high"}, see ``intervals.Figure``; all but ranks are percentages. A task that was not measured
+is absent. Retrieval is a mean over chunks (paper 000 §4.1, footnote 8), the others over images.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from curation.evaluation.comparison import ComparisonKey, agreements_of
+from curation.evaluation.intervals import mean_figure, mean_of_means
+from curation.evaluation.localization import LocalizationShares
+from curation.evaluation.retrieval import TrueRanks
+
+COMPARED = ("human", "model", "random", "oracle")
+PERCENT = 100.0
+
+
+def retrieval_figures(chunks: Sequence[TrueRanks], *, rng: np.random.Generator) -> dict[str, Any]:
+    """Return the figures of chunks of retrieval."""
+    return {
+        "im2txt": mean_of_means([chunk.im2txt for chunk in chunks], rng=rng).as_json(),
+        "txt2im": mean_of_means([chunk.txt2im for chunk in chunks], rng=rng).as_json(),
+        "p_at_1": mean_of_means([PERCENT * chunk.hits for chunk in chunks], rng=rng).as_json(),
+        "instances": sum(len(chunk.im2txt) for chunk in chunks),
+        "chunks": len(chunks),
+    }
+
+
+def localization_figures(shares: LocalizationShares, *, rng: np.random.Generator) -> dict[str, Any]:
+    """Return the figures of localization."""
+    return {
+        "gt_accuracy": mean_figure(PERCENT * shares.given, rng=rng).as_json(),
+        "gt_images": len(shares.given),
+        "auto_accuracy": mean_figure(PERCENT * shares.proposed, rng=rng).as_json(),
+        "auto_images": len(shares.proposed),
+        "auto_oracle_accuracy": mean_figure(PERCENT * shares.oracle, rng=rng).as_json(),
+    }
+
+
+def comparison_figures(
+    agreements: NDArray[np.float64], *, rng: np.random.Generator, without: Sequence[str] = ()
+) -> dict[str, Any]:
+    """Return the figures of comparison.
+
+    agreements: (n, 4) as of ``comparison.agreements_of``. without: names of figures that mean nothing here, such as
+    the model's where people alone are measured.
+    """
+    measured = {
+        name: mean_figure(agreements[:, place] if name not in without else np.zeros(0), rng=rng).as_json()
+        for place, name in enumerate(COMPARED)
+    }
+    return {**measured, "images": len(agreements)}
+
+
+def judges_figures(key: ComparisonKey, *, rng: np.random.Generator) -> dict[str, Any]:
+    """Return the figures of comparison that need no model: what judges, chance and the mean rating reach."""
+    agreements = agreements_of(np.zeros(len(key.test_ids)), key)
+    return comparison_figures(agreements, rng=rng, without=("model",))

@@ -1,0 +1,53 @@
+"""How far a figure may be off: percentile bootstrap intervals over images or instances.
+
+What was sampled is images (localization, comparison) or instances (retrieval), so those are what is drawn again;
+ranks and assignments stay as they are. Source: Efron & Tibshirani 1993, §13.3, doi:10.1201/9780429246593.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from validation.domain.pairwise import drawn_means
+
+DRAWS = 1000
+LEVEL = 0.95
+LEAST = 2  # one value says nothing about others
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A figure with its 95 % interval: all None without a value, the bounds None with a single one behind it."""
+
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+
+    def as_json(self) -> dict[str, float | None]:
+        """Return ``{"value", "low", "high"}``."""
+        return asdict(self)
+
+
+def mean_figure(values: NDArray[np.floating], *, rng: np.random.Generator) -> Figure:
+    """Return the mean of independent values (n,) with its interval."""
+    return mean_of_means([values], rng=rng)
+
+
+def mean_of_means(groups: Sequence[NDArray[np.floating]], *, rng: np.random.Generator) -> Figure:
+    """Return the mean over groups of each group's mean, with its interval; values are drawn within their group.
+
+    So retrieval is averaged over its chunks, as the paper does. Groups are (n,) each; empty ones count for nothing.
+    """
+    filled = [np.asarray(group, dtype=np.float64) for group in groups if len(group)]
+    if not filled:
+        return Figure()
+    value = float(np.mean([group.mean() for group in filled]))
+    if sum(map(len, filled)) < LEAST:
+        return Figure(value)
+    means = np.mean([drawn_means(group, rng=rng, replicates=DRAWS) for group in filled], axis=0)
+    low, high = np.quantile(means, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    return Figure(value, float(low), float(high))

@@ -1,0 +1,120 @@
+"""The official measures: where each stands in ``figures``, over how many it is taken, and what tables call it.
+
+Source: paper 000, section 5 and table 3, doi:10.1007/978-3-031-20059-5_32.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from statistics import StatisticsError, correlation
+from types import MappingProxyType
+from typing import Any
+
+LEAST_CORRELATED = 4  # three dots lie near a line too easily
+
+
+class Better(StrEnum):
+    """Which end of a measure is the good one."""
+
+    HIGH = "high"
+    LOW = "low"
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """One measure; those of which less is better are mean ranks, 1 is best, the others percent.
+
+    name: in commands and addresses. task, key: its place in the figures. count: the key of its n in the same task.
+    counted: what n counts. group, words: the head of a table's columns, and of the column. short: the paper's head.
+    """
+
+    name: str
+    task: str
+    key: str
+    group: str
+    words: str
+    short: str
+    better: Better
+    count: str
+    counted: str
+
+    @property
+    def path(self) -> tuple[str, str]:
+        """Its place in the figures."""
+        return self.task, self.key
+
+    @property
+    def title(self) -> str:
+        """Its name where no head of a table stands above it."""
+        return f"{self.group}, {self.words}"
+
+    @property
+    def is_rank(self) -> bool:
+        """Whether it is a mean rank."""
+        return self.better is Better.LOW
+
+    @property
+    def unit(self) -> str:
+        """Its unit in tables and files."""
+        return "rank" if self.is_rank else "%"
+
+    @property
+    def axis(self) -> str:
+        """What stands at the axis of a plot."""
+        return "mean rank, 1 is best" if self.is_rank else "%"
+
+
+_RETRIEVAL = ("retrieval", "Retrieval")
+_LOCALIZATION = ("localization", "Localization")
+_COMPARISON = ("comparison", "Comparison")
+
+
+def _measure(
+    name: str, task: tuple[str, str], words: str, short: str, *, key: str = "", better: Better = Better.HIGH
+) -> Measure:
+    count, counted = {
+        "retrieval": ("instances", "instances"),
+        "localization": (name.replace("accuracy", "images"), "images"),
+        "comparison": ("images", "images"),
+    }[task[0]]
+    return Measure(name, task[0], key or name, task[1], words, short, better, count, counted)
+
+
+P_AT_1 = _measure("p_at_1", _RETRIEVAL, "P@1", "P@1")
+COMPARISON = _measure("comparison", _COMPARISON, "human agreement", "Comparison", key="model")
+MEASURES: Mapping[str, Measure] = MappingProxyType(
+    {
+        measure.name: measure
+        for measure in (
+            P_AT_1,
+            _measure("im2txt", _RETRIEVAL, "image → text", "im→txt", better=Better.LOW),
+            _measure("txt2im", _RETRIEVAL, "text → image", "txt→im", better=Better.LOW),
+            _measure("gt_accuracy", _LOCALIZATION, "true boxes", "GT box"),
+            _measure("auto_accuracy", _LOCALIZATION, "proposed boxes", "Auto box"),
+            COMPARISON,
+        )
+    }
+)
+"""By name, in the order of tables."""
+
+
+def figure_of(figures: Mapping[str, Any], path: tuple[str, str]) -> Mapping[str, float | None]:
+    """Return a figure with its interval, ``{"value", "low", "high"}``; empty where the task was not measured."""
+    found = figures.get(path[0], {}).get(path[1])
+    return found if isinstance(found, Mapping) else {}
+
+
+def count_of(figures: Mapping[str, Any], measure: Measure) -> int | None:
+    """Return over how many a measure was taken, if it was."""
+    found = figures.get(measure.task, {}).get(measure.count)
+    return int(found) if found is not None else None
+
+
+def pearson(first: Sequence[float], second: Sequence[float]) -> float | None:
+    """Return Pearson's r of two measures over models; nothing for fewer than four, or where one never varies."""
+    if len(first) < LEAST_CORRELATED:
+        return None
+    try:
+        return correlation(first, second)
+    except StatisticsError:
+        return None

@@ -1,0 +1,223 @@
+"""Build the leaderboard's three tasks from the pairs of one split: what must be scored, and the key.
+
+Retrieval has chunks of about a thousand pairs, each image with each inference; localization has, for each image with
+three pairs or more, each region with each inference and each proposed box with each inference; comparison has the
+candidates that people rated. Test ids are hashes under a secret, so that neither they nor their order tell which
+inference belongs to which image. Source: paper 000 §4 and the published leaderboard's files.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from curation.evaluation.held_keys import COMPARISON, LOCALIZATION, RETRIEVAL
+from curation.records import InvalidInput, ObservationRecord, Region
+from validation.domain.box_agreement import iou_matrix
+
+CHUNK = 1000
+BOXES = 100
+MIN_INFERENCES = 3
+_ID_BYTES = 16  # 32 hex digits, as the published ids have
+_SECRET_BYTES = 64  # the most that blake2b takes
+
+
+@dataclass(frozen=True, slots=True)
+class Ids:
+    """Makes test ids: equal content and secret, equal id. secret: 1 to 64 bytes that nobody else knows."""
+
+    secret: bytes
+
+    def __post_init__(self) -> None:
+        if not 0 < len(self.secret) <= _SECRET_BYTES:
+            raise InvalidInput(f"secret: has {len(self.secret)} bytes; use 1 to {_SECRET_BYTES}")
+
+    def of(self, *parts: str) -> str:
+        """Return the id of what the parts name, 32 hex digits."""
+        text = "\0".join(parts).encode()
+        return hashlib.blake2b(text, key=self.secret, digest_size=_ID_BYTES).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Something to be scored: the region of which place, with the text of which place, under which id."""
+
+    test_id: str
+    region: int
+    text: int
+
+
+@dataclass(frozen=True, slots=True)
+class LocalizationImage:
+    """An image to be localized in: pairs that can be told apart, and boxes that a detector proposed, best first."""
+
+    pairs: tuple[ObservationRecord, ...]
+    boxes: tuple[Region, ...] = ()
+
+    @property
+    def url(self) -> str:
+        """What rows call the image."""
+        return self.pairs[0].image.url
+
+
+@dataclass(slots=True)
+class Localizable:
+    """Images that can be localized in, and how many pairs or images were left out, by reason."""
+
+    images: list[LocalizationImage] = field(default_factory=list)
+    left_out: Counter[str] = field(default_factory=Counter)
+
+
+def deal_chunks(
+    pairs: Sequence[ObservationRecord], *, size: int, rng: np.random.Generator
+) -> list[list[ObservationRecord]]:
+    """Share pairs out in chunks: by ``split_idx`` where all have one, else by lot, as evenly as can be.
+
+    Pairs are dealt in the order of their instance ids, whatever order they come in: equal pairs, size and seed give
+    equal chunks, here and to whoever has the exported files.
+
+    Args:
+        pairs: all of a split, those on photos taken down too, so that taking one down moves no other pair.
+        size: pairs per chunk by lot, which their number is rounded to.
+
+    Raises:
+        InvalidInput: some pairs have a chunk and some have none.
+    """
+    pairs = sorted(pairs, key=lambda pair: pair.instance_id)
+    numbered = [pair.split_idx for pair in pairs if pair.split_idx is not None]
+    if numbered and len(numbered) < len(pairs):
+        raise InvalidInput(
+            f"split_idx: {len(numbered)} of {len(pairs)} pairs have one; give it to all or to none"
+        )
+    if numbered:
+        by_number: dict[int, list[ObservationRecord]] = defaultdict(list)
+        for pair, number in zip(pairs, numbered, strict=True):
+            by_number[number].append(pair)
+        return [by_number[number] for number in sorted(by_number)]
+    count = max(1, round(len(pairs) / size))
+    dealt = np.array_split(rng.permutation(len(pairs)), count)
+    return [[pairs[place] for place in chunk.tolist()] for chunk in dealt]
+
+
+def retrieval_ids(chunk: Sequence[ObservationRecord], ids: Ids) -> list[str]:
+    """Return the n² test ids of a chunk, image by image: that of image i with inference j is at i * n + j."""
+    names = [pair.instance_id for pair in chunk]
+    return [ids.of(RETRIEVAL, image, inference) for image in names for inference in names]
+
+
+def retrieval_key(chunk: Sequence[ObservationRecord], test_ids: Sequence[str]) -> dict[str, list[str]]:
+    """Return {test id: [image instance, inference instance]}; test_ids as of ``retrieval_ids``."""
+    names = [pair.instance_id for pair in chunk]
+    pairs = ([image, inference] for image in names for inference in names)
+    return dict(zip(test_ids, pairs, strict=True))
+
+
+def localizable(
+    pairs: Iterable[ObservationRecord], *, boxes: Mapping[str, Sequence[Region]], least: int, most_boxes: int
+) -> Localizable:
+    """Return the images with at least ``least`` pairs that can be told apart.
+
+    A pair whose inference or whose region repeats an earlier one's of the image is left out, since no answer could
+    be right or wrong about it. boxes: proposed ones by the image's address, best first, of which ``most_boxes`` are
+    taken.
+    """
+    by_image: dict[str, list[ObservationRecord]] = defaultdict(list)
+    for pair in pairs:
+        by_image[pair.image.url].append(pair)
+    found = Localizable()
+    for url, all_pairs in by_image.items():
+        distinct = _told_apart(all_pairs, found.left_out)
+        if len(distinct) < least:
+            found.left_out["image_with_too_few_pairs"] += 1
+            continue
+        proposed = tuple(boxes.get(url, ()))[:most_boxes]
+        if boxes and not proposed:
+            found.left_out["image_without_proposed_boxes"] += 1
+        found.images.append(LocalizationImage(tuple(distinct), proposed))
+    return found
+
+
+def _told_apart(pairs: Sequence[ObservationRecord], left_out: Counter[str]) -> list[ObservationRecord]:
+    texts: set[str] = set()
+    regions: set[frozenset[Region]] = set()
+    distinct = []
+    for pair in pairs:
+        text, region = " ".join(pair.inference.casefold().split()), frozenset(pair.bboxes)
+        if text in texts:
+            left_out["pair_with_the_text_of_another"] += 1
+        elif region in regions:
+            left_out["pair_with_the_region_of_another"] += 1
+        else:
+            texts.add(text)
+            regions.add(region)
+            distinct.append(pair)
+    return distinct
+
+
+def given_pairs(image: LocalizationImage, ids: Ids) -> list[Asked]:
+    """Return each region of an image with each of its inferences; both count its pairs."""
+    return [
+        Asked(ids.of(LOCALIZATION, "given", region.instance_id, text.instance_id), i, j)
+        for i, region in enumerate(image.pairs)
+        for j, text in enumerate(image.pairs)
+    ]
+
+
+def proposed_pairs(image: LocalizationImage, ids: Ids) -> list[Asked]:
+    """Return each proposed box of an image with each of its inferences; regions count its boxes."""
+    return [
+        Asked(ids.of(LOCALIZATION, "proposed", text.instance_id, str(i)), i, j)
+        for j, text in enumerate(image.pairs)
+        for i in range(len(image.boxes))
+    ]
+
+
+def overlaps(image: LocalizationImage) -> NDArray[np.float64]:
+    """Return each proposed box's greatest IoU with any box of each pair: (pairs, boxes)."""
+    proposed = _corners(image.boxes)
+    return np.array([iou_matrix(proposed, _corners(pair.bboxes)).max(axis=1) for pair in image.pairs])
+
+
+def localization_key(image: LocalizationImage, ids: Ids) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield an image's entries of the key: (test id, what it stands for)."""
+    for asked in given_pairs(image, ids):
+        yield (
+            asked.test_id,
+            {
+                "type": "gt",
+                "image": image.url,
+                "inst_id": image.pairs[asked.text].instance_id,
+                "bbox_idx": asked.region,
+                "correct": asked.region == asked.text,
+            },
+        )
+    if not image.boxes:
+        return
+    iou = overlaps(image).tolist()
+    for asked in proposed_pairs(image, ids):
+        yield (
+            asked.test_id,
+            {
+                "type": "auto",
+                "image": image.url,
+                "inst_id": image.pairs[asked.text].instance_id,
+                "IoU": iou[asked.text][asked.region],
+            },
+        )
+
+
+def comparison_ids(row: Mapping[str, Any], ids: Ids) -> list[str]:
+    """Return the test ids of a rated set's candidates, in their order."""
+    return [ids.of(COMPARISON, row["Input_iid"], candidate["source_iid"]) for candidate in row["candidates"]]
+
+
+def _corners(boxes: Sequence[Region]) -> NDArray[np.float64]:
+    """Return left, top, right, bottom: (k, 4)."""
+    rows = [(box.left, box.top, box.right, box.bottom) for box in boxes]
+    return np.array(rows, dtype=np.float64).reshape(-1, 4)

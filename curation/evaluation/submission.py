@@ -1,0 +1,249 @@
+"""A submission to the leaderboard: a zip in the published layout, read in memory and never unpacked.
+
+    test_set_predictions.zip
+        test_set_predictions/comparison.npy        always, where the leaderboard has comparison
+        test_set_predictions/localization.npy      may be left out
+        test_set_predictions/retrieval_0.npy, …    all chunks or none
+
+Each .npy holds one float32 or float64 per test id, in the order of the sorted ids. The published README calls the zip
+and its folder ``test_set_submission`` where the published validator demands ``test_set_predictions``: both names are
+taken. Instead of a .npy there may be a .json, {test id: score}, as the published scorers read it.
+"""
+
+from __future__ import annotations
+
+import difflib
+import lzma
+import re
+import struct
+import zipfile
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from curation.evaluation.arrays import scores_in_npy
+from curation.evaluation.held_keys import (
+    COMPARISON,
+    RETRIEVAL,
+    HeldKeys,
+    Keys,
+    figures_of,
+    in_file_order,
+    task_of,
+)
+from curation.evaluation.inputs import in_order, name_some, parse_json, scores_by_id
+from curation.records import InvalidInput
+
+FOLDER, README_FOLDER = "test_set_predictions", "test_set_submission"
+ZIP_NAME = f"{FOLDER}.zip"
+# Browsers number a second download: "test_set_predictions (1).zip" is the same file.
+_ZIP_NAMES = re.compile(rf"({FOLDER}|{README_FOLDER})( ?\(\d+\))?\.zip")
+_NOISE = re.compile(r"__MACOSX/.*|(.*/)?(\.DS_Store|Thumbs\.db|desktop\.ini|\._[^/]*)")
+MOST_ENTRIES = 500
+NPY_BYTES, JSON_BYTES, SLACK = (
+    8,
+    100,
+    16_384,
+)  # per score: a float64; 32 hex digits and a long number; for headers
+_KINDS = (".npy", ".json")
+_ENCRYPTED = 0x1
+# What Python's zip reader meets in a damaged file. InvalidInput, a ValueError too, is none of these.
+_DAMAGE = (
+    zipfile.BadZipFile,
+    zlib.error,
+    lzma.LZMAError,
+    struct.error,
+    EOFError,
+    OSError,
+    OverflowError,
+    RuntimeError,
+    ValueError,
+)
+_DEPTH = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Submission:
+    """What was handed in. scores: by file (``comparison``, ``retrieval_3``, …), in the order of the sorted test ids,
+    (n,) float64 each. notes: what is unusual about it and was taken all the same, for the one who sent it.
+    """
+
+    scores: Mapping[str, NDArray[np.float64]]
+    notes: tuple[str, ...] = ()
+
+
+def largest_submission(expected: Mapping[str, int]) -> int:
+    """Return how many bytes a submission may have, packed or not; pages refuse a larger upload at once."""
+    return sum(JSON_BYTES * count + SLACK for count in expected.values())
+
+
+def is_zip_name(name: str) -> bool:
+    """Whether a submission may be called that: as published, as its README has it, or a browser's second copy."""
+    return bool(_ZIP_NAMES.fullmatch(name))
+
+
+def read_submission(
+    path: Path, *, file_name: str, expected: Mapping[str, int], held: Path | Keys
+) -> Submission:
+    """Read and check a submission.
+
+    Args:
+        path: the zip. file_name: what its sender called it.
+        expected: how many scores each file must hold, by name without ending.
+        held: folder of the answer keys, or the keys, to name ids that are missing or unknown; read for .json alone.
+
+    Raises:
+        InvalidInput: it cannot be scored. One line names the file, what was found and what is expected.
+    """
+    name = PurePosixPath(file_name.replace("\\", "/")).name
+    if not is_zip_name(name):
+        raise InvalidInput(f"{name or 'the file'}: is not called {ZIP_NAME}; rename it and send it again")
+    if path.stat().st_size > largest_submission(expected):
+        raise InvalidInput(
+            f"{name}: has {path.stat().st_size} bytes, more than all scores take up; "
+            "put nothing but the predictions into it"
+        )
+    try:
+        with zipfile.ZipFile(path) as archive:
+            files, notes = _files(archive, name, expected)
+            _check_complete(files, expected)
+            scores = {
+                stem: _scores(archive, files[stem], expected[stem], held) for stem in in_file_order(files)
+            }
+    except InvalidInput:
+        raise
+    except _DAMAGE as error:
+        why = " ".join(str(error).split())
+        raise InvalidInput(f"{name}: is no whole zip file ({why}); zip the folder again") from error
+    return Submission(scores, tuple(notes))
+
+
+def score_submission(
+    submission: Submission, held: Path | Keys, *, rng: np.random.Generator
+) -> dict[str, Any]:
+    """Return the figures of a submission, as ``curation.evaluation.figures`` describes them.
+
+    ``held`` is the folder of the answer keys, or the keys; ``rng`` draws the intervals. Equal input, equal figures.
+
+    Raises:
+        InvalidInput: a key is missing or broken.
+    """
+    return figures_of(submission.scores, _keys(held), rng=rng)
+
+
+def _keys(held: Path | Keys) -> Keys:
+    return HeldKeys(held) if isinstance(held, Path) else held
+
+
+def _files(
+    archive: zipfile.ZipFile, name: str, expected: Mapping[str, int]
+) -> tuple[dict[str, zipfile.ZipInfo], list[str]]:
+    """Return the zip's files by name without ending, and notes."""
+    entries = [info for info in archive.infolist() if not info.is_dir()]
+    if len(entries) > MOST_ENTRIES:
+        raise InvalidInput(
+            f"{name}: holds {len(entries)} files; send the {len(expected)} of predictions alone"
+        )
+    files: dict[str, zipfile.ZipInfo] = {}
+    folders: set[str] = set()
+    for info in entries:
+        if _NOISE.fullmatch(info.filename):
+            continue
+        folder, stem = _place(info, expected)
+        if stem in files:
+            raise InvalidInput(f"{info.filename}: {files[stem].filename} is there too; keep one of the two")
+        files[stem] = info
+        folders.add(folder)
+    if len(folders) > 1:
+        raise InvalidInput(f"{name}: has folders {' and '.join(sorted(folders))}; put all into {FOLDER}")
+    odd = {name.partition(".")[0].partition(" ")[0], *folders} - {FOLDER}
+    notes = [f"{README_FOLDER} is what the README calls it; the published validator wants {FOLDER}."]
+    return files, notes if odd else []
+
+
+def _place(info: zipfile.ZipInfo, expected: Mapping[str, int]) -> tuple[str, str]:
+    """Return the folder and the name without ending of one file of the zip."""
+    name = info.filename
+    parts = PurePosixPath(name).parts
+    if not name.isprintable():
+        raise InvalidInput(f"{name!r}: has letters that cannot be seen; name it as the layout does")
+    if "\\" in name or name.startswith("/") or ".." in parts or re.match(r"[A-Za-z]:", name):
+        raise InvalidInput(
+            f"{name!r}: leads out of the zip; name its files {FOLDER}/comparison.npy and so on"
+        )
+    if info.flag_bits & _ENCRYPTED:
+        raise InvalidInput(f"{name}: is encrypted; zip the folder without a password")
+    where = f"zip the folder {FOLDER} itself: zip -r {ZIP_NAME} {FOLDER}"
+    if len(parts) < _DEPTH:
+        raise InvalidInput(f"{name}: lies in no folder; {where}")
+    if len(parts) > _DEPTH:
+        raise InvalidInput(f"{name}: lies {len(parts) - 1} folders deep, and one is expected; {where}")
+    if parts[0] not in {FOLDER, README_FOLDER}:
+        raise InvalidInput(f"{name}: the folder is called {parts[0]}; rename it to {FOLDER}")
+    stem, kind = PurePosixPath(name).stem, PurePosixPath(name).suffix
+    if stem not in expected:
+        raise InvalidInput(f"{name}: {_not_expected(stem, expected)}")
+    if kind not in _KINDS:
+        raise InvalidInput(
+            f"{name}: is no .npy file; save it with numpy.save, or as .json {{test id: score}}"
+        )
+    return parts[0], stem
+
+
+def _not_expected(stem: str, expected: Mapping[str, int]) -> str:
+    near = difflib.get_close_matches(stem, expected, n=1)
+    known = name_some(in_file_order(expected))
+    hint = f"call it {near[0]}.npy" if near else f"leave it out; predictions are {known}"
+    return f"is no file of this leaderboard's submissions; {hint}"
+
+
+def _check_complete(files: Mapping[str, zipfile.ZipInfo], expected: Mapping[str, int]) -> None:
+    if COMPARISON in expected and COMPARISON not in files:
+        raise InvalidInput(f"{FOLDER}/comparison.npy: is missing; every submission needs it")
+    chunks = [stem for stem in in_file_order(expected) if task_of(stem) == RETRIEVAL]
+    missing = [f"{stem}.npy" for stem in chunks if stem not in files]
+    if missing and len(missing) < len(chunks):
+        raise InvalidInput(
+            f"{FOLDER}: {name_some(missing)} missing of {len(chunks)} files of retrieval; send all or none"
+        )
+    if not files:
+        raise InvalidInput(f"{FOLDER}: holds no predictions; add {name_some(in_file_order(expected))}")
+
+
+def _scores(
+    archive: zipfile.ZipFile, info: zipfile.ZipInfo, count: int, held: Path | Keys
+) -> NDArray[np.float64]:
+    name, path = info.filename, PurePosixPath(info.filename)
+    if path.suffix == ".npy":
+        return scores_in_npy(_read(archive, info, NPY_BYTES * count), name, count)
+    scores = scores_by_id(parse_json(_read(archive, info, JSON_BYTES * count), name), name)
+    ids = _sorted_ids(held, path.stem)
+    try:
+        return in_order(scores, ids)
+    except InvalidInput as error:
+        raise InvalidInput(f"{name}: {str(error).removeprefix('predictions: ')}") from error
+
+
+def _sorted_ids(held: Path | Keys, stem: str) -> Sequence[str]:
+    raw = _keys(held).raw(stem)
+    return sorted(raw["test_id_map"] if stem == COMPARISON else raw)
+
+
+def _read(archive: zipfile.ZipFile, info: zipfile.ZipInfo, most: int) -> bytes:
+    """Return a file's bytes; what a header says about its size is not believed, only obeyed."""
+    most += SLACK
+    if info.file_size > most:
+        raise InvalidInput(
+            f"{info.filename}: {info.file_size} bytes unpacked, and its scores take up {most} at most; "
+            "save one number per test id"
+        )
+    with archive.open(info) as file:
+        data = file.read(most + 1)
+    if len(data) > most:
+        raise InvalidInput(f"{info.filename}: is larger than the zip says; zip the folder again")
+    return data

@@ -1,0 +1,176 @@
+"""Errors on the comparison task: who is kept, how they are told apart, and the worst of them."""
+
+import numpy as np
+import pytest
+
+from curation.evaluation.comparison import ComparisonKey, RatedInstance, score_comparison
+from curation.evaluation.errors import (
+    FOLDS,
+    area_under_curve,
+    cross_validated_area,
+    outcomes,
+    split_at_median,
+    stratified_folds,
+    worst_mistakes,
+)
+from curation.records import InvalidInput
+
+
+def rated(name: str, first: list[int], second: list[int]) -> RatedInstance:
+    return RatedInstance(
+        instance=name,
+        test_ids=tuple(f"{name}-{at}" for at in range(len(first))),
+        first=np.array(first, dtype=np.float64),
+        second=np.array(second, dtype=np.float64),
+    )
+
+
+def key_of(*instances: RatedInstance) -> ComparisonKey:
+    return ComparisonKey(tuple(i for one in instances for i in one.test_ids), instances)
+
+
+def random_key(rng: np.random.Generator, images: int, agreement: float = 0.8) -> ComparisonKey:
+    made = []
+    for at in range(images):
+        first = rng.integers(1, 4, size=10)
+        second = np.where(rng.random(10) < agreement, first, rng.integers(1, 4, size=10))
+        made.append(rated(f"i{at:03}", first.tolist(), second.tolist()))
+    return key_of(*made)
+
+
+def test_the_mean_of_the_outcomes_is_the_official_figure() -> None:
+    rng = np.random.default_rng(3)
+    key = random_key(rng, 40)
+    scores = {test_id: float(rng.integers(0, 5)) for test_id in key.test_ids}  # with ties
+    official, found = score_comparison(scores, key), outcomes(scores, key)
+    assert np.mean([one.model for one in found]) == pytest.approx(official.model, abs=1e-9)
+    assert np.mean([one.human for one in found]) == pytest.approx(official.human, abs=1e-9)
+
+
+def test_an_instance_that_a_model_orders_as_people_do() -> None:
+    one = rated("a", [1, 2, 3], [1, 2, 3])
+    (right,) = outcomes({"a-0": 0.1, "a-1": 0.2, "a-2": 0.3}, key_of(one))
+    (wrong,) = outcomes({"a-0": 0.3, "a-1": 0.2, "a-2": 0.1}, key_of(one))
+    assert (right.model, right.human) == (100.0, 100.0)
+    assert wrong.model == -100.0
+
+
+def test_equal_ratings_count_as_zero() -> None:
+    (one,) = outcomes({"a-0": 1.0, "a-1": 2.0}, key_of(rated("a", [2, 2], [2, 2])))
+    assert (one.model, one.human) == (0.0, 0.0)
+
+
+def test_a_missing_score_is_refused() -> None:
+    with pytest.raises(InvalidInput, match="no score for 'a-1'"):
+        outcomes({"a-0": 1.0}, key_of(rated("a", [1, 2], [1, 2])))
+
+
+def test_images_without_agreement_are_left_out_and_the_rest_parted_at_the_median() -> None:
+    rng = np.random.default_rng(5)
+    key = random_key(rng, 60, agreement=0.6)
+    found = outcomes({test_id: float(rng.random()) for test_id in key.test_ids}, key)
+    groups = split_at_median(found, least_agreement=30)
+    assert all(one.human > 30 for one in groups.kept)
+    assert len(groups.kept) == sum(one.human > 30 for one in found) < len(found) == groups.asked
+    assert groups.median == np.median([one.model for one in groups.kept])
+    assert [one.model > groups.median for one in groups.kept] == groups.above.tolist()
+
+
+def test_images_at_the_median_go_where_the_groups_are_more_even() -> None:
+    perfect = [rated(f"i{at:02}", [1, 2, 3], [1, 2, 3]) for at in range(12)]
+    ways = [1.0] * 7 + [-1.0] * 5
+    scores = {
+        test_id: way * place
+        for way, one in zip(ways, perfect, strict=True)
+        for place, test_id in enumerate(one.test_ids)
+    }
+    groups = split_at_median(outcomes(scores, key_of(*perfect)))
+    assert groups.median == 100.0
+    assert groups.above.tolist() == [way > 0 for way in ways]
+
+
+def test_the_threshold_itself_is_not_enough() -> None:
+    perfect = [rated(f"i{at}", [1, 2, 3], [1, 2, 3]) for at in range(20)]
+    scores = {i: float(at % 7) for at, i in enumerate(i for one in perfect for i in one.test_ids)}
+    found = outcomes(scores, key_of(*perfect))
+    with pytest.raises(InvalidInput, match=r"^images: 0 of 20 have human agreement above 100"):
+        split_at_median(found, least_agreement=100)
+
+
+def test_too_few_images_are_refused_with_the_mend() -> None:
+    key = random_key(np.random.default_rng(1), 7, agreement=1)
+    found = outcomes(dict.fromkeys(key.test_ids, 0.0), key)
+    with pytest.raises(
+        InvalidInput, match=r"5 folds need 5 in each, so rate more sets or lower the threshold"
+    ):
+        split_at_median(found)
+
+
+def test_folds_share_both_groups_evenly_and_repeat() -> None:
+    labels = np.arange(53) % 3 == 0
+    fold = stratified_folds(labels, rng=np.random.default_rng(0))
+    assert sorted(set(fold.tolist())) == list(range(FOLDS))
+    for group in (labels, ~labels):
+        counts = np.bincount(fold[group], minlength=FOLDS)
+        assert counts.max() - counts.min() <= 1
+    sizes = np.bincount(fold)
+    assert sizes.max() - sizes.min() <= 1
+    assert np.array_equal(fold, stratified_folds(labels, rng=np.random.default_rng(0)))
+    assert not np.array_equal(fold, stratified_folds(labels, rng=np.random.default_rng(1)))
+
+
+def test_area_under_the_curve_equals_counting_pairs() -> None:
+    rng = np.random.default_rng(2)
+    labels, scores = rng.random(40) < 0.4, rng.integers(0, 6, size=40).astype(float)
+    pairs = [1.0 if a > b else 0.5 if a == b else 0.0 for a in scores[labels] for b in scores[~labels]]
+    assert area_under_curve(labels, scores) == pytest.approx(np.mean(pairs), abs=1e-12)
+    assert area_under_curve(labels, np.zeros(40)) == 0.5
+    with pytest.raises(InvalidInput, match="both groups"):
+        area_under_curve(np.ones(3, dtype=bool), np.zeros(3))
+
+
+def test_areas_of_folds_are_not_pooled() -> None:
+    """A shift between folds must not count: each fold's model has its own zero."""
+    labels = np.array([True, False] * 10)
+    fold = np.repeat(np.arange(5), 4)
+    scores = labels + 100.0 * fold
+    area = cross_validated_area(labels, scores, fold, rng=np.random.default_rng(0))
+    assert area.value == 100.0
+    assert area.folds == (100.0,) * 5
+    assert (area.low, area.high) == (100.0, 100.0)
+
+
+def test_an_interval_of_noise_holds_fifty() -> None:
+    rng = np.random.default_rng(4)
+    labels = np.arange(200) % 2 == 0
+    fold = stratified_folds(labels, rng=rng)
+    area = cross_validated_area(labels, rng.random(200), fold, rng=rng)
+    assert area.low < 50 < area.high
+    assert area.low < area.value < area.high
+    assert 10 < area.high - area.low < 25  # 200 images: a standard error of about 4
+
+
+def test_the_worst_mistakes_are_found_one_of_an_image() -> None:
+    first = rated("a", [1, 1, 3, 2], [1, 2, 3, 2])
+    second = rated("b", [3, 1, 2, 2], [3, 1, 2, 2])
+    scores = {"a-0": 9.0, "a-1": 8.0, "a-2": 1.0, "a-3": 2.0, "b-0": 4.0, "b-1": 1.0, "b-2": 3.0, "b-3": 2.0}
+    positives, negatives = worst_mistakes(scores, key_of(first, second))
+    (positive,), (negative,) = positives, negatives  # b is ordered rightly
+    assert (positive.test_id, positive.rank, positive.of, positive.ratings) == ("a-0", 1.0, 4, (1.0, 1.0))
+    assert positive.gap == 1.0
+    assert (negative.test_id, negative.rank, negative.ratings) == ("a-2", 4.0, (3.0, 3.0))
+
+
+def test_mistakes_are_ordered_by_how_wrong_they_are_and_cut() -> None:
+    rng = np.random.default_rng(6)
+    key = random_key(rng, 30)
+    scores = {test_id: float(rng.random()) for test_id in key.test_ids}
+    positives, _ = worst_mistakes(scores, key, most=5)
+    assert len(positives) == 5
+    assert [one.gap for one in positives] == sorted((one.gap for one in positives), reverse=True)
+    assert all(sum(one.ratings) <= 3 for one in positives)
+
+
+def test_a_constant_model_has_no_worst_mistake() -> None:
+    key = random_key(np.random.default_rng(7), 10)
+    assert worst_mistakes(dict.fromkeys(key.test_ids, 1.0), key) == ([], [])
