@@ -36,7 +36,7 @@ def pixels_of(
 
 def squares(picture: Pillow.Image, crop: Crop, norm: Normalisation) -> torch.Tensor:
     """Return the (views, 3, side, side) bytes of one RGB picture."""
-    whole = torch.from_numpy(np.array(picture)).permute(2, 0, 1)[None]  # (1, 3, height, width), channels last
+    whole = _bytes_of(picture)
     if crop is Crop.PAD:
         return _scaled(_padded(whole, norm), norm.side, norm.side)
     if crop is Crop.CENTRE:
@@ -47,10 +47,23 @@ def squares(picture: Pillow.Image, crop: Crop, norm: Normalisation) -> torch.Ten
     return torch.cat([_scaled(end, norm.side, norm.side) for end in ends])
 
 
-def _centre(whole: torch.Tensor, side: int) -> torch.Tensor:
+def scaled_whole(picture: Pillow.Image, side: int) -> torch.Tensor:
+    """Return the (1, 3, height, width) bytes of one RGB picture whose short side is ``side``; nothing is cut."""
+    return _short_side(_bytes_of(picture), side)
+
+
+def _bytes_of(picture: Pillow.Image) -> torch.Tensor:
+    return torch.from_numpy(np.array(picture)).permute(2, 0, 1)[None]  # (1, 3, height, width), channels last
+
+
+def _short_side(whole: torch.Tensor, side: int) -> torch.Tensor:
     height, width = whole.shape[2:]
     short = min(height, width)
-    scaled = _scaled(whole, side * height // short, side * width // short)
+    return _scaled(whole, side * height // short, side * width // short)
+
+
+def _centre(whole: torch.Tensor, side: int) -> torch.Tensor:
+    scaled = _short_side(whole, side)
     top, left = (scaled.shape[2] - side) // 2, (scaled.shape[3] - side) // 2
     return scaled[:, :, top : top + side, left : left + side]
 

@@ -21,6 +21,7 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
+from curation.files import file_sha256, sync
 from curation.records import InvalidInput
 
 FORMAT = "deerstalker-features/1"
@@ -76,12 +77,6 @@ class Shard:
 def fingerprint_of(hashes: Sequence[str]) -> str:
     """Return one sha256 for items in their order, from theirs."""
     return hashlib.sha256("\n".join(hashes).encode()).hexdigest()
-
-
-def file_sha256(path: Path) -> str:
-    """Return the sha256 of a file's bytes, 64 hex digits."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 class ShardFolder:
@@ -308,15 +303,7 @@ def _write_whole(path: Path, write: Callable[[BinaryIO], object]) -> None:
             file.flush()
             os.fsync(file.fileno())
         partial.replace(path)
-        _sync_folder(path.parent)
+        sync(path.parent)
     except OSError as error:
         partial.unlink(missing_ok=True)
         raise InvalidInput(f"{path}: cannot be written ({error.strerror}); make room or mend it") from error
-
-
-def _sync_folder(path: Path) -> None:
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

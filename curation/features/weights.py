@@ -4,7 +4,7 @@ import hashlib
 from pathlib import Path
 
 from curation.features.encoder import is_hub_id
-from curation.features.shards import file_sha256
+from curation.files import file_sha256
 from curation.records import InvalidInput
 
 WEIGHT_SUFFIXES = {".safetensors", ".bin", ".xml"}

@@ -30,33 +30,41 @@ class RegionMode(StrEnum):
 
     In the words of the paper's ablations (000 fig. 4): ``NONE`` is "no region", ``ONLY_REGION`` "no
     context", ``POSITION_ONLY`` "position only". ``HIDE`` covers the region and leaves its context: "only context" and
-    "hide region" are this one mode.
+    "hide region" are this one mode, under two names.
     """
 
     NONE = "none"
     HIGHLIGHT = "highlight"
     HIDE = "hide"
+    ONLY_CONTEXT = HIDE
     ONLY_REGION = "only_region"
     POSITION_ONLY = "position_only"
 
+    @classmethod
+    def _missing_(cls, value: object) -> "RegionMode | None":
+        return {"only_context": cls.HIDE, "hide_region": cls.HIDE}.get(str(value))
+
 
 class Box(Protocol):
-    """One box in the natural image's pixels: left and top edge, then size."""
+    """One box in the natural image's pixels: left and top edge, then size.
+
+    Ours are whole pixels. Published ones may have fractions, which are drawn as the published code draws them.
+    """
 
     @property
-    def left(self) -> int:
+    def left(self) -> float:
         """The first column."""
 
     @property
-    def top(self) -> int:
+    def top(self) -> float:
         """The first row."""
 
     @property
-    def width(self) -> int:
+    def width(self) -> float:
         """How many columns."""
 
     @property
-    def height(self) -> int:
+    def height(self) -> float:
         """How many rows."""
 
 

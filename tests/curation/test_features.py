@@ -1,9 +1,12 @@
-"""Encoders: one contract for all, real weights where packages carry them, a tiny CLIP for its loading code."""
+"""Regions as published, real weights where packages carry them, a tiny CLIP for its loading code.
+
+What holds for every encoder is in tests/contracts/test_encoders.py.
+"""
 
 import hashlib
 import json
 import shutil
-from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +17,8 @@ from PIL import Image as Pillow
 from annotation_site.demo.photos import sample_photos
 from curation.features.choose import get_encoder
 from curation.features.encoder import EncoderUnavailable
-from curation.features.regions import widescreen_squares
-from curation.records import Region
+from curation.features.pixels import Normalisation, squares
+from curation.features.regions import Crop, widescreen_squares
 from hits.domain.regions import RegionMode, draw_region
 from tests.curation_site.fakes import save_tiny_clip
 
@@ -29,38 +32,95 @@ MODES = {
 }
 
 
-@pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("case", RENDER_CASES, ids=lambda case: case["name"])
-def test_regions_are_drawn_as_published(case: dict[str, Any], mode: str) -> None:
-    if mode not in case["modes"]:
-        assert case["name"].startswith("coco")  # photographs were drawn in one mode only
-        return
-    expected = case["modes"][mode]
-    boxes = case["bboxes"]
-    regions = [Region(**{k: round(v) for k, v in box.items()}) for box in boxes]
-    if any(value != int(value) for box in boxes for value in box.values()):
-        pytest.skip("our boxes are whole pixels; the published code also took fractions")
+@dataclass(frozen=True, slots=True)
+class PublishedBox:
+    """A box as the published files have them, which need not be whole pixels."""
+
+    left: float
+    top: float
+    width: float
+    height: float
+
+
+DRAWN = [(case, mode) for case in RENDER_CASES for mode in case["modes"]]
+
+
+def drawn_case(case: dict[str, Any], mode: str) -> Pillow.Image:
     with Pillow.open(RENDER / case["input"]) as picture:
-        drawn = draw_region(picture, regions, MODES[mode])
-    assert drawn.mode == expected["mode"]
-    assert hashlib.sha256(drawn.tobytes()).hexdigest() == expected["sha256_raw"]
-    squares = [hashlib.sha256(square.tobytes()).hexdigest() for square in widescreen_squares(drawn)]
-    assert squares == [square["sha256_raw"] for square in expected["widescreen_crops"]]
+        return draw_region(picture, [PublishedBox(**box) for box in case["bboxes"]], MODES[mode])
+
+
+def sha256_of(picture: Pillow.Image) -> str:
+    return hashlib.sha256(picture.tobytes()).hexdigest()
+
+
+def test_all_published_drawings_are_here() -> None:
+    assert len(DRAWN) == 36
+    assert {mode for _, mode in DRAWN} == set(MODES)
+    assert any(
+        isinstance(value, float) for case in RENDER_CASES for box in case["bboxes"] for value in box.values()
+    )
+
+
+@pytest.mark.parametrize(("case", "mode"), DRAWN, ids=[f"{case['name']}-{mode}" for case, mode in DRAWN])
+class TestPublishedDrawings:
+    def test_regions_are_drawn_as_published(self, case: dict[str, Any], mode: str) -> None:
+        expected = case["modes"][mode]
+        drawn = drawn_case(case, mode)
+        assert drawn.mode == expected["mode"]
+        assert sha256_of(drawn) == expected["sha256_raw"]
+        found = [sha256_of(square) for square in widescreen_squares(drawn)]
+        assert found == [square["sha256_raw"] for square in expected["widescreen_crops"]]
+
+    def test_squares_are_scaled_as_published(self, case: dict[str, Any], mode: str) -> None:
+        """Also once the colours stand alone, which is what models are given: nothing drawn is see-through."""
+        expected = case["modes"][mode]["widescreen_resized_32px_bicubic_rgb_sha256"]
+        ends = widescreen_squares(drawn_case(case, mode))
+        small = [square.resize((32, 32), Pillow.Resampling.BICUBIC).convert("RGB") for square in ends]
+        assert [sha256_of(square) for square in small] == expected
+        colours = [square.convert("RGB").resize((32, 32), Pillow.Resampling.BICUBIC) for square in ends]
+        assert [sha256_of(square) for square in colours] == expected
+
+    def test_the_models_own_scaling_is_within_two_grey_levels(self, case: dict[str, Any], mode: str) -> None:
+        drawn = drawn_case(case, mode)
+        published = [
+            np.asarray(square.resize((32, 32), Pillow.Resampling.BICUBIC).convert("RGB"), dtype=np.int16)
+            for square in widescreen_squares(drawn)
+        ]
+        norm = Normalisation(32, (0.5, 0.5, 0.5), (0.5, 0.5, 0.5))
+        ours = squares(drawn.convert("RGB"), Crop.TWO_SQUARES, norm).permute(0, 2, 3, 1).numpy()
+        levels = np.abs(ours.astype(np.int16) - np.stack(published))
+        assert levels.max() <= 2
+        assert levels.mean() < 0.01
+
+
+@pytest.mark.parametrize(
+    ("word", "mode"),
+    [
+        ("none", RegionMode.NONE),
+        ("highlight", RegionMode.HIGHLIGHT),
+        ("hide", RegionMode.HIDE),
+        ("hide_region", RegionMode.HIDE),
+        ("only_context", RegionMode.HIDE),
+        ("only_region", RegionMode.ONLY_REGION),
+        ("position_only", RegionMode.POSITION_ONLY),
+    ],
+)
+def test_region_modes_have_the_papers_words(word: str, mode: RegionMode) -> None:
+    assert RegionMode(word) is mode
+
+
+def test_only_context_is_another_name_of_hide() -> None:
+    assert RegionMode.ONLY_CONTEXT is RegionMode.HIDE
+    assert len(RegionMode) == 5
+    with pytest.raises(ValueError, match="'blur' is not a valid RegionMode"):
+        RegionMode("blur")
 
 
 @pytest.fixture(scope="module")
 def tiny_clip(tmp_path_factory: pytest.TempPathFactory) -> str:
     """Return a folder with a CLIP of random weights; it carries no meaning, only shapes."""
     return save_tiny_clip(tmp_path_factory.mktemp("clip"))
-
-
-@pytest.fixture(scope="module", params=["label-sentence", "clip"])
-def encoder(request: pytest.FixtureRequest) -> Iterator[Any]:
-    """Return every encoder there is."""
-    if request.param == "clip":
-        yield get_encoder(f"clip:{request.getfixturevalue('tiny_clip')}")
-    else:
-        yield get_encoder(request.param)
 
 
 @pytest.fixture(scope="module")
@@ -70,37 +130,6 @@ def pictures() -> list[Pillow.Image]:
     found = [Pillow.open(photo.path).convert("RGB") for photo in sample_photos() if photo.name in wanted]
     assert len(found) == 3
     return found
-
-
-class TestEveryEncoder:
-    def test_rows_are_unit_float32(self, encoder: Any, pictures: list[Pillow.Image]) -> None:
-        regions = [[Region(0, 0, 50, 40)], [Region(10, 10, 60, 60), Region(0, 0, 9, 9)], []]
-        for rows in (
-            encoder.encode_images(pictures),
-            encoder.encode_regions(pictures, regions),
-            encoder.encode_texts(["a cat", "a cup", "a tower on a hill"]),
-        ):
-            assert rows.shape == (3, encoder.dim)
-            assert rows.dtype == np.float32
-            np.testing.assert_allclose(np.linalg.norm(rows, axis=1), 1, atol=1e-5)
-
-    def test_nothing_gives_no_rows(self, encoder: Any) -> None:
-        assert encoder.encode_images([]).shape == (0, encoder.dim)
-        assert encoder.encode_texts([]).shape == (0, encoder.dim)
-
-    def test_is_repeatable_and_blind_to_the_batch(self, encoder: Any, pictures: list[Pillow.Image]) -> None:
-        together = encoder.encode_images(pictures)
-        alone = np.concatenate([encoder.encode_images([picture]) for picture in pictures])
-        np.testing.assert_allclose(together, alone, atol=1e-5)
-
-    def test_a_region_changes_the_row(self, encoder: Any, pictures: list[Pillow.Image]) -> None:
-        whole = encoder.encode_regions(pictures[:1], [[]])
-        marked = encoder.encode_regions(pictures[:1], [[Region(20, 20, 120, 120)]])
-        assert not np.allclose(whole, marked, atol=1e-4)
-
-    def test_says_what_it_is(self, encoder: Any) -> None:
-        assert encoder.revision
-        assert encoder.is_clip or "not CLIP" in encoder.name
 
 
 def test_the_offline_encoder_finds_the_right_sentence(pictures: list[Pillow.Image]) -> None:

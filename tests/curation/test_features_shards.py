@@ -13,10 +13,10 @@ from curation.features.shards import (
     Item,
     Made,
     ShardFolder,
-    file_sha256,
     fingerprint_of,
     open_features,
 )
+from curation.files import file_sha256
 from curation.records import InvalidInput
 
 ROWS = np.random.default_rng(0).standard_normal((10, 3)).astype(np.float32)

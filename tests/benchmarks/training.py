@@ -1,0 +1,369 @@
+"""How many images a second training takes: ``python -m tests.benchmarks.training [--json]``.
+
+The structure of the published loop (``_training_reference``: each pair is opened, drawn, cut, scaled and augmented by
+itself in each epoch; fp32; one forward pass) against ours (pixels prepared once, augmentation in batches on the
+device, texts without padding, mixed precision, gradient caching where wanted). Both train the same model of random
+weights on the same pairs, one after the other, in one process. The first updates of each count for nothing.
+
+On a GPU the model is ViT-B/16 and the batch 512; a batch that does not fit is halved for the published loop and cut
+into chunks for ours, and the figures say so. Without one, a SMALL model and batch stand in: their figures say little
+about real ones. Preparing pixels is reported apart, also as its share when paid once for the paper's epochs.
+
+``flops_per_pair`` counts products (2 per multiplication and addition) of both towers: projections, attention in full,
+perceptrons, patches; backward is twice forward. What gradient caching embeds a second time is left out, so that the
+share of the peak is of useful work. The peak is the best of several large bf16 products in the same run.
+"""
+
+import argparse
+import json
+import os
+import statistics
+import sys
+import tempfile
+import time
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from curation.cores import usable_cores
+from curation.features.clip import DTYPES, resolve_precision
+from curation.features.encoder import Precision
+from curation.features.pixels import Normalisation
+from curation.features.regions import Crop
+from curation.records import Region
+from curation.scorer.architecture import Architecture, Transformer, VisionTransformer
+from curation.scorer.batches import Batches, Embedding, Plan, Tokens
+from curation.scorer.card import CLIP_MEAN, CLIP_STD
+from curation.scorer.compiling import compiled
+from curation.scorer.contrastive import Contrastive
+from curation.scorer.distributed import ALONE
+from curation.scorer.inputs import Pair
+from curation.scorer.loop import Loop, Standing, Update
+from curation.scorer.pixels import Look, PreparedPixels, open_prepared, prepare
+from curation.scorer.schedule import Schedule
+from curation.scorer.start import random_model
+from curation.scorer.validate import Validation
+from hits.domain.regions import RegionMode
+from tests.benchmarks._machine import machine
+from tests.benchmarks._training_reference import PublishedDataset, forever, update
+from tests.benchmarks.features import pictures
+
+WARM_UP, STEPS = 3, 8
+MADE_AHEAD = 2  # batches that each worker of a DataLoader has ready
+PAPER_EPOCHS, PAPER_BATCH, SMALL_BATCH = 5, 512, 64
+GOALS = {"times_published_on_gpu": 3.0}
+LEAST_BATCH = 8
+WORDS = (
+    "a",
+    "man",
+    "woman",
+    "just",
+    "had",
+    "dinner",
+    "here",
+    "works",
+    "outside",
+    "it",
+    "rained",
+    "likes",
+    "travel",
+)
+
+
+class WordTokenizer:
+    """A token a word, as CLIP's encoding makes of most: its own file is not at hand."""
+
+    def __init__(self, architecture: Architecture) -> None:
+        self.context_length = architecture.context_length
+        self.vocabulary, self.end = architecture.vocabulary, architecture.end
+
+    def __call__(self, texts: Sequence[str]) -> torch.Tensor:
+        """Return (n, context_length) int64 tokens."""
+        found = torch.zeros((len(texts), self.context_length), dtype=torch.int64)
+        for row, text in enumerate(texts):
+            words = text.split()[: self.context_length - 2]
+            tokens = [
+                self.end - 1,
+                *(1 + zlib.crc32(word.encode()) % (self.end - 2) for word in words),
+                self.end,
+            ]
+            found[row, : len(tokens)] = torch.tensor(tokens)
+        return found
+
+
+def towers(*, small: bool) -> Architecture:
+    """Return ViT-B/16's two towers, or small ones of the same kind for processors."""
+    vision = (
+        Transformer(width=128, layers=3, heads=2, hidden=512) if small else Transformer(768, 12, 12, 3072)
+    )
+    text = Transformer(width=128, layers=2, heads=2, hidden=512) if small else Transformer(512, 12, 8, 2048)
+    patch = 32 if small else 16
+    vocabulary = 4096 if small else 49_408
+    return Architecture(
+        dim=128 if small else 512,
+        side=224,
+        context_length=77,
+        vocabulary=vocabulary,
+        end=vocabulary - 1,
+        vision=VisionTransformer(patch=patch, layers=vision),
+        text=text,
+    )
+
+
+def make_pairs(folder: Path, count: int) -> tuple[str, list[Pair]]:
+    """Write the pictures and return where they come from, and pairs with boxes and texts of the usual length."""
+    source, files = pictures()
+    for number, content in enumerate(files):
+        (folder / f"{number}.jpg").write_bytes(content)
+    generator = np.random.default_rng(0)
+    pairs = []
+    for number in range(count):
+        left, top, width, height = generator.integers((0, 0, 40, 40), (200, 150, 200, 200)).tolist()
+        text = " ".join(generator.choice(WORDS, generator.integers(6, 18)))
+        name = f"{number % len(files)}.jpg"
+        pairs.append(Pair(str(number), name, (Region(left, top, width, height),), text, text))
+    return source, pairs
+
+
+def layer_flops(layers: Transformer, tokens: float) -> float:
+    """Return forward operations of a stack for one sequence: four projections, attention, and the perceptron."""
+    projections = 4 * layers.width**2 + 2 * layers.width * layers.hidden
+    return layers.layers * (2 * tokens * projections + 4 * tokens**2 * layers.width)
+
+
+def flops_per_pair(shape: Architecture, lengths: Sequence[int]) -> float:
+    """Return operations of both towers for one pair, forward and backward; lengths: of texts as they are run."""
+    assert isinstance(shape.vision, VisionTransformer)
+    patches, width = (shape.side // shape.vision.patch) ** 2, shape.vision.layers.width
+    view = layer_flops(shape.vision.layers, patches + 1) + 2 * width * shape.dim
+    view += 2 * patches * 3 * shape.vision.patch**2 * width
+    text = statistics.fmean(layer_flops(shape.text, length) for length in lengths)
+    text += 2 * shape.text.width * shape.dim
+    return 3 * (2 * view + text)
+
+
+def matmul_peak(device: torch.device) -> float:
+    """Return operations a second of the best large bf16 product, on random data."""
+    best = 0.0
+    for size in (4096, 8192, 12288, 16384) if device.type == "cuda" else (1024, 2048):
+        left, right = (torch.randn(size, size, device=device).bfloat16() for _ in range(2))
+        for _ in range(3):
+            left @ right
+        _wait(device)
+        start = time.perf_counter()
+        for _ in range(10):
+            left @ right
+        _wait(device)
+        best = max(best, 10 * 2 * size**3 / (time.perf_counter() - start))
+    return best
+
+
+def _wait(device: torch.device) -> None:
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)
+
+
+def without_first(seconds: Sequence[float], pairs: int) -> float:
+    """Return pairs a second after the first updates."""
+    later = seconds[WARM_UP:]
+    return pairs * len(later) / sum(later)
+
+
+def fitting(measure: Callable[[int], float], size: int) -> tuple[int, float]:
+    """Return the largest of size, size / 2, … that fits into memory, and its rate."""
+    while True:
+        try:
+            return size, measure(size)
+        except torch.OutOfMemoryError:
+            if size <= LEAST_BATCH:
+                raise
+            size //= 2
+        torch.cuda.empty_cache()
+
+
+class Bench:
+    """The same pairs and the same model for both sides."""
+
+    def __init__(self, folder: Path, device: torch.device, batch: int, steps: int) -> None:
+        self.device, self.batch, self.steps = device, batch, steps
+        self.shape = towers(small=device.type != "cuda")
+        self.norm = Normalisation(self.shape.side, CLIP_MEAN, CLIP_STD)
+        self.tokenizer = WordTokenizer(self.shape)
+        self.images = folder / "images"
+        self.images.mkdir()
+        self.source, self.pairs = make_pairs(self.images, 4 * batch)
+        self.folder = folder
+
+    def model(self) -> Any:
+        """Return a fresh model on the device, in training mode."""
+        return random_model(self.shape, 0).to(self.device).train()
+
+    def published(self, batch: int) -> float:
+        """Return pairs a second of the published structure.
+
+        What its workers made before is used up first; a GPU would take too long for that, so there the rate is at
+        most what the workers give without it, as in a run that lasts.
+        """
+        model = self.model()
+        optimizer = torch.optim.AdamW(model.parameters(), lr=1e-5)
+        batches = self._published_batches(batch)
+        on_gpu = self.device.type == "cuda"
+        warm_up = WARM_UP if on_gpu else MADE_AHEAD * usable_cores() + WARM_UP
+        rate = self._rate(
+            lambda: update(model, optimizer, next(batches), self.device), batch, warm_up, self.steps
+        )
+        return min(rate, self.loading()) if on_gpu else rate
+
+    def loading(self) -> float:
+        """Return pairs a second that the published loop's workers make, with nothing else to do."""
+        batches, workers = self._published_batches(LEAST_BATCH), usable_cores()
+        ahead = MADE_AHEAD * workers
+        return self._rate(lambda: next(batches), LEAST_BATCH, ahead + WARM_UP, 4 * ahead)
+
+    def _published_batches(self, batch: int) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
+        dataset = PublishedDataset(self.pairs, self.images, self.norm, self.tokenizer)
+        return forever(dataset, batch, usable_cores())
+
+    def _rate(self, work: Callable[[], object], pairs: int, warm_up: int, steps: int) -> float:
+        """Return pairs a second of ``steps`` turns after ``warm_up`` ones."""
+        for _ in range(warm_up):
+            work()
+        _wait(self.device)
+        start = time.perf_counter()
+        for _ in range(steps):
+            work()
+        _wait(self.device)
+        return pairs * steps / (time.perf_counter() - start)
+
+    def prepared(self) -> tuple[float, PreparedPixels]:
+        """Return the seconds that preparing took, and the pixels."""
+        look = Look(RegionMode.HIGHLIGHT, Crop.TWO_SQUARES, self.norm)
+        start = time.perf_counter()
+        prepare(self.pairs, self.images, look, self.folder / "pixels", part="train")
+        seconds = time.perf_counter() - start
+        return seconds, open_prepared(self.pairs, look, self.folder / "pixels", part="train")
+
+    def tokens(self) -> Tokens:
+        """Return the texts as tokens."""
+        found = self.tokenizer([pair.inference for pair in self.pairs]).int()
+        return Tokens((found,), self.tokenizer.end)
+
+    def ours(
+        self, pixels: PreparedPixels, chunk: int, precision: Precision, *, compile_towers: bool
+    ) -> float:
+        """Return pairs a second of our loop."""
+        model = self.model()
+        optimizer = torch.optim.AdamW(model.parameters(), lr=1e-5, fused=self.device.type == "cuda")
+        plan = Plan(len(self.pairs), self.batch, seed=0)
+        images, texts = model.encode_images, model.encode_texts
+        if compile_towers:
+            images, texts = compiled(images), compiled(texts)
+        embed = Embedding(images, texts, self.norm, device=self.device, dtype=DTYPES[precision])
+        rows: list[Update] = []
+        batches = Batches(pixels, self.tokens(), plan, world=ALONE, device=self.device, grayscale=0.1)
+        with closing(batches):
+            Loop(
+                objective=Contrastive(model, embed, model.scale, batches, chunk_size=chunk),
+                optimizer=optimizer,
+                rates=Schedule(1e-5, 500),
+                validate=lambda _: Validation(),
+                keep=lambda: None,
+                save=lambda _: _wait(self.device),
+                record=rows.append,
+                report=lambda *_: None,
+                tell=lambda *_: None,
+                steps=WARM_UP + self.steps,
+                every=WARM_UP + self.steps,
+            ).run(Standing())
+        return without_first([row.seconds for row in rows], self.batch)
+
+    def text_lengths(self) -> list[int]:
+        """Return how long the texts of each update are run."""
+        tokens, plan = self.tokens(), Plan(len(self.pairs), self.batch, seed=0)
+        return [tokens.taken(plan.pairs(number)).shape[1] for number in range(WARM_UP, WARM_UP + self.steps)]
+
+
+def measure(bench: Bench, *, compile_towers: bool) -> dict[str, Any]:
+    """Return all figures."""
+    device = bench.device
+    precision, loading = resolve_precision(Precision.AUTO, device), bench.loading()
+    seconds, pixels = bench.prepared()
+    cached = max(LEAST_BATCH, bench.batch // 4)
+    published_batch, published = fitting(bench.published, bench.batch)
+    chunk, plain = fitting(
+        lambda size: bench.ours(pixels, size, precision, compile_towers=compile_towers), bench.batch
+    )
+    _, in_fp32 = fitting(
+        lambda size: bench.ours(pixels, size, Precision.FP32, compile_towers=compile_towers), chunk
+    )
+    rates = {
+        "published": published,
+        "published_loading_alone": loading,
+        "ours": plain,
+        f"ours_cached_in_chunks_of_{cached}": bench.ours(
+            pixels, cached, precision, compile_towers=compile_towers
+        ),
+        "ours_fp32": in_fp32,
+    }
+    per_image = seconds / len(bench.pairs)
+    flops = flops_per_pair(bench.shape, bench.text_lengths())
+    peak = matmul_peak(device)
+    return {
+        "device": torch.cuda.get_device_name(device) if device.type == "cuda" else "cpu",
+        "model": "ViT-B/16, random weights" if device.type == "cuda" else "SMALL model, random weights",
+        "pictures": bench.source,
+        "pairs": len(bench.pairs),
+        "batch": bench.batch,
+        "published_batch": published_batch,
+        "chunk": chunk,
+        "precision": precision.value,
+        "compiled": compile_towers,
+        "cores": usable_cores(),
+        "torch": torch.__version__,
+        "updates": bench.steps,
+        "images_per_second": {name: round(rate, 2) for name, rate in rates.items()},
+        "times_published": {name: round(rate / published, 2) for name, rate in rates.items()},
+        "preparing": {
+            "seconds": round(seconds, 2),
+            "images_per_second": round(1 / per_image, 1),
+            "times_published_with_it": round(1 / (1 / plain + per_image / PAPER_EPOCHS) / published, 2),
+            "epochs": PAPER_EPOCHS,
+        },
+        "flops_per_pair": round(flops),
+        "tflops": {"ours": round(plain * flops / 1e12, 3), "bf16_peak": round(peak / 1e12, 3)},
+        "share_of_bf16_peak": round(plain * flops / peak, 4),
+        "goals": GOALS,
+        "load_before": os.getloadavg()[0] if hasattr(os, "getloadavg") else None,
+    }
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--json", action="store_true", help="one line of JSON")
+    parser.add_argument("--batch", type=int, default=0, help="pairs of an update; 512 on a GPU, 64 elsewhere")
+    parser.add_argument("--steps", type=int, default=STEPS, help="updates that are timed")
+    parser.add_argument("--device", default="", help="such as cpu; empty takes a GPU where there is one")
+    parser.add_argument("--compile", action="store_true", help="compile the towers")
+    options = parser.parse_args()
+    device = torch.device(options.device or ("cuda" if torch.cuda.is_available() else "cpu"))
+    batch = options.batch or (PAPER_BATCH if device.type == "cuda" else SMALL_BATCH)
+    with tempfile.TemporaryDirectory() as folder:
+        bench = Bench(Path(folder), device, batch, options.steps)
+        figures = {
+            "benchmark": "training",
+            "machine": machine(),
+            **measure(bench, compile_towers=options.compile),
+        }
+    sys.stdout.write(json.dumps(figures, allow_nan=False, indent=None if options.json else 1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,25 @@
+"""What several tests of models and training start from."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.curation_site.fakes import save_tiny_clip
+
+
+@pytest.fixture(scope="session")
+def clip_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with a tiny CLIP of random weights and its tokenizer; nobody writes in it."""
+    return Path(save_tiny_clip(tmp_path_factory.mktemp("models") / "tiny"))
+
+
+@pytest.fixture
+def one_thread() -> Iterator[None]:
+    """Let torch use one thread: sums then have the same last bits, and nobody waits for busy cores."""
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)

@@ -1,0 +1,291 @@
+"""The loss, gradient caching, rates and the loop, with models that are no CLIP."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from curation.records import InvalidInput
+from curation.scorer.contrastive import Contrastive, symmetric_loss
+from curation.scorer.loop import Loop, Standing, Update
+from curation.scorer.schedule import Schedule
+
+PAIRS, FROM_IMAGES, FROM_TEXTS, DIM = 10, 7, 5, 4
+
+
+class Towers(nn.Module):
+    """Two small networks of float64, with dropout if wanted."""
+
+    def __init__(self, dropout: float = 0.0) -> None:
+        super().__init__()
+        torch.manual_seed(0)
+        self.images = nn.Sequential(
+            nn.Linear(FROM_IMAGES, 8), nn.Tanh(), nn.Dropout(dropout), nn.Linear(8, DIM)
+        )
+        self.texts = nn.Sequential(
+            nn.Linear(FROM_TEXTS, 8), nn.Tanh(), nn.Dropout(dropout), nn.Linear(8, DIM)
+        )
+        self.logit_scale = nn.Parameter(torch.tensor(1.3))
+        self.double()
+
+    def scale(self) -> Tensor:
+        return self.logit_scale.exp()
+
+    def embed(self, batch: "Rows", rows: slice) -> tuple[Tensor, Tensor]:
+        images, texts = self.images(batch.images[rows]), self.texts(batch.texts[rows])
+        return nn.functional.normalize(images, dim=-1), nn.functional.normalize(texts, dim=-1)
+
+
+@dataclass
+class Rows:
+    images: Tensor
+    texts: Tensor
+
+    def __len__(self) -> int:
+        return len(self.images)
+
+
+def rows(update: int) -> Rows:
+    generator = torch.Generator().manual_seed(update)
+    return Rows(
+        torch.randn(PAIRS, FROM_IMAGES, generator=generator, dtype=torch.float64),
+        torch.randn(PAIRS, FROM_TEXTS, generator=generator, dtype=torch.float64),
+    )
+
+
+def objective(model: Towers, chunk_size: int) -> Contrastive[Rows]:
+    return Contrastive(model, model.embed, model.scale, rows, chunk_size=chunk_size)
+
+
+def gradients(model: nn.Module) -> list[Tensor]:
+    found = [one.grad.clone() for one in model.parameters() if one.grad is not None]
+    assert len(found) == len(list(model.parameters()))
+    return found
+
+
+def written_out(images: Tensor, texts: Tensor, scale: Tensor) -> Tensor:
+    """The loss word by word: minus the log-probability of the true partner, both ways."""
+    logits = scale * images @ texts.T
+    losses = [
+        -(logits[n, n] - torch.logsumexp(one, 0))
+        for n in range(len(logits))
+        for one in (logits[n], logits[:, n])
+    ]
+    return torch.stack(losses).sum() / (2 * len(logits))
+
+
+def test_the_loss_is_the_mean_of_both_directions() -> None:
+    model = Towers()
+    images, texts = model.embed(rows(0), slice(None))
+    found, wanted = (loss(images, texts, model.scale()).detach() for loss in (symmetric_loss, written_out))
+    assert float(found) == pytest.approx(float(wanted), abs=1e-14)
+
+
+@pytest.mark.parametrize("chunk_size", [0, 1, 3, 4, 5, 9, 10, 64])
+def test_cached_loss_and_gradients_equal_the_plain_ones(chunk_size: int) -> None:
+    plain, cached = Towers(), Towers()
+    loss = written_out(*plain.embed(rows(0), slice(None)), plain.scale())
+    loss.backward()
+    assert objective(cached, chunk_size)(0) == pytest.approx(loss.item(), abs=1e-12)
+    for found, wanted in zip(gradients(cached), gradients(plain), strict=True):
+        torch.testing.assert_close(found, wanted, atol=1e-12, rtol=0)
+
+
+def test_dropout_is_the_same_both_times_a_chunk_is_embedded() -> None:
+    cached, plain = Towers(dropout=0.5), Towers(dropout=0.5)
+    loss = objective(cached, 3)(7)
+    again = objective(plain, 3)
+    parts = [again._embedded(rows(7), slice(start, min(start + 3, PAIRS)), 7) for start in range(0, PAIRS, 3)]
+    images, texts = (torch.cat(side) for side in zip(*parts, strict=True))
+    wanted = written_out(images, texts, plain.scale())
+    wanted.backward()
+    assert loss == pytest.approx(wanted.item(), abs=1e-12)
+    for found, one in zip(gradients(cached), gradients(plain), strict=True):
+        torch.testing.assert_close(found, one, atol=1e-12, rtol=0)
+    assert objective(Towers(dropout=0.5), 3)(8) != objective(Towers(), 3)(8), "dropout does something"
+
+
+def test_embedding_leaves_the_random_numbers_of_others_alone() -> None:
+    torch.manual_seed(5)
+    wanted = torch.rand(3)
+    torch.manual_seed(5)
+    objective(model := Towers(dropout=0.5), 3)(0)
+    torch.manual_seed(5)
+    objective(model, 3)(0)
+    assert torch.equal(torch.rand(3), wanted)
+
+
+def test_only_one_chunk_is_embedded_with_a_graph_at_a_time() -> None:
+    model, seen = Towers(), []
+
+    def embed(batch: Rows, part: slice) -> tuple[Tensor, Tensor]:
+        seen.append((part.start, part.stop, torch.is_grad_enabled()))
+        return model.embed(batch, part)
+
+    Contrastive(model, embed, model.scale, rows, chunk_size=4)(0)
+    starts = [(0, 4), (4, 8), (8, 10)]
+    assert seen == [(*part, False) for part in starts] + [(*part, True) for part in starts]
+    seen.clear()
+    Contrastive(model, embed, model.scale, rows, chunk_size=0)(0)
+    assert seen == [(0, PAIRS, True)], "all at once is embedded once"
+
+
+def test_warm_up_is_the_published_one() -> None:
+    """Compared with torch's own scheduler, stepped as the published code steps it."""
+    parameter = nn.Parameter(torch.zeros(1))
+    optimizer = torch.optim.SGD([parameter], lr=0.5)
+    published = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: step / 4 if step < 4 else 1.0)
+    ours, wanted = Schedule(0.5, 4), []
+    for update in range(7):
+        wanted.append(optimizer.param_groups[0]["lr"])
+        optimizer.step()
+        if update < 4:
+            published.step()
+    assert [ours.at(update) for update in range(7)] == pytest.approx(wanted)
+    assert ours.at(0) == 0
+    assert Schedule(0.5, 0).at(0) == 0.5
+
+
+def test_a_plateau_cuts_the_rate_as_torch_does() -> None:
+    losses = [3.0, 2.0, 2.0, 1.9999, 1.0, 1.5, 0.9, None, 0.95]
+    parameter = nn.Parameter(torch.zeros(1))
+    optimizer = torch.optim.SGD([parameter], lr=0.5)
+    torchs = torch.optim.lr_scheduler.ReduceLROnPlateau(optimizer, patience=0)
+    ours = Schedule(0.5, 2, reduce_on_plateau=True)
+    for loss in losses:
+        ours.validated(loss, update=10)
+        if loss is not None:
+            torchs.step(loss)
+        assert ours.at(10) == pytest.approx(optimizer.param_groups[0]["lr"])
+    assert ours.at(10) < 0.5
+    in_warm_up = Schedule(0.5, 20, reduce_on_plateau=True)
+    for loss in losses:
+        in_warm_up.validated(loss, update=10)
+    assert in_warm_up.at(20) == 0.5, "the next step of the warm-up overwrites a cut"
+    assert Schedule(0.5, 0).at(5) == 0.5
+
+
+@dataclass
+class Found:
+    loss: float | None
+    quality: tuple[float, ...]
+
+
+def looped(
+    qualities: list[tuple[float, ...]], losses: Callable[[int], float] = lambda _: 1.0, **settings: Any
+) -> Any:
+    """Return a loop over nothing, and what it did."""
+    did: dict[str, list[Any]] = {"keep": [], "save": [], "record": [], "report": [], "tell": []}
+    parameter = nn.Parameter(torch.zeros(1))
+
+    def update(number: int) -> float:
+        parameter.grad = torch.ones(1)
+        return losses(number)
+
+    loop = Loop(
+        objective=update,
+        optimizer=torch.optim.SGD([parameter], lr=1.0),
+        rates=Schedule(0.5, 2),
+        validate=lambda step: Found(1.0, qualities[step // settings["every"] - 1]),
+        keep=lambda: did["keep"].append(float(parameter.detach())),
+        save=lambda standing: did["save"].append((standing.step, standing.best)),
+        record=lambda row: did["record"].append(row),
+        report=lambda step, outcome, kept: did["report"].append((step, kept)),
+        tell=settings.pop("tell", lambda *how: did["tell"].append(how)),
+        **settings,
+    )
+    return loop, did
+
+
+def test_the_loop_validates_keeps_the_best_and_saves() -> None:
+    loop, did = looped([(1.0, -3.0), (1.0, -2.0), (0.5, 0.0), (1.0, -2.0)], steps=7, every=2)
+    qualities = [(1.0, -3.0), (1.0, -2.0), (1.0, -2.0), (1.0, -2.0)]
+    end = loop.run(Standing())
+    assert did["report"] == [(2, True), (4, True), (6, False), (7, False)]
+    assert did["save"] == list(zip((2, 4, 6, 7), qualities, strict=True))
+    assert did["tell"] == [(step, 7) for step in range(1, 8)]
+    assert [row.rate for row in did["record"]] == [0, 0.25, 0.5, 0.5, 0.5, 0.5, 0.5]
+    assert did["keep"] == pytest.approx([-0.25, -1.25])
+    assert (end.step, end.best_step, end.stale) == (7, 4, 2)
+
+
+def test_patience_ends_a_loop_and_a_second_start_does_nothing() -> None:
+    loop, did = looped([(2.0,), (1.0,), (1.0,), (3.0,)], steps=8, every=2, patience=2)
+    end = loop.run(Standing())
+    assert end.step == 6
+    loop.run(end)
+    assert len(did["record"]) == 6
+
+
+def test_without_quality_the_last_is_kept() -> None:
+    loop, did = looped([(), ()], steps=4, every=2, patience=1)
+    assert loop.run(Standing()).best_step == 4
+    assert len(did["keep"]) == 2
+
+
+def test_a_loss_that_is_no_number_ends_before_the_weights_change() -> None:
+    loop, did = looped([(1.0,)] * 3, lambda n: float("nan") if n == 4 else 1.0, steps=6, every=2)
+    with pytest.raises(InvalidInput, match="loss: is nan at step 5"):
+        loop.run(Standing())
+    assert did["save"][-1][0] == 4
+    assert len(did["record"]) == 4
+
+
+def test_the_state_is_saved_before_a_stop_goes_on_raising() -> None:
+    def tell(done: int, total: int) -> None:
+        if done == 3:
+            raise KeyboardInterrupt
+
+    loop, did = looped([(1.0,)] * 3, steps=6, every=2, tell=tell)
+    with pytest.raises(KeyboardInterrupt):
+        loop.run(Standing())
+    assert [step for step, _ in did["save"]] == [2, 3]
+
+
+def test_updates_are_timed_without_the_validations() -> None:
+    times = iter([0.0, 1.0, 2.0, 50.0, 52.0, 53.0, 99.0])
+    loop, did = looped([(1.0,)] * 2, steps=4, every=2, clock=lambda: next(times))
+    loop.run(Standing())
+    assert [row.seconds for row in did["record"]] == [1.0, 1.0, 2.0, 1.0]
+    assert isinstance(did["record"][0], Update)
+
+
+def test_the_benchmark_counts_the_operations_of_the_towers() -> None:
+    """Against torch's own count of one forward pass, in which attention is counted in full too."""
+    from torch.nn.attention import SDPBackend, sdpa_kernel
+    from torch.utils.flop_counter import FlopCounterMode
+
+    from curation.scorer.start import random_model
+    from tests.benchmarks.training import flops_per_pair, towers
+
+    shape = towers(small=True)
+    model = random_model(shape, 0)
+    plainly = sdpa_kernel(SDPBackend.MATH)  # it has no formula for a processor's fused attention
+    with FlopCounterMode(display=False) as counter, torch.no_grad(), plainly:
+        model.encode_images(torch.zeros(1, 2, 3, shape.side, shape.side))
+        model.encode_texts(torch.full((1, 24), shape.end))
+    assert flops_per_pair(shape, [24]) == pytest.approx(3 * counter.get_total_flops(), rel=1e-3)
+
+
+def test_a_machine_that_cannot_compile_says_so_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    from torch._inductor.exc import InvalidCxxCompiler
+
+    from curation.scorer.compiling import compiled
+
+    def raising(error: Exception) -> Callable[..., Tensor]:
+        def run(*_: Any) -> Tensor:
+            raise error
+
+        monkeypatch.setattr("torch.compile", lambda _: run)
+        return compiled(torch.sin)
+
+    with pytest.raises(
+        InvalidInput, match=r"compile: this machine cannot \(No working C\+\+ compiler"
+    ) as said:
+        raising(InvalidCxxCompiler())(torch.zeros(1))
+    assert "\n" not in str(said.value)
+    with pytest.raises(ValueError, match="the tower's own"):
+        raising(ValueError("the tower's own"))(torch.zeros(1))
