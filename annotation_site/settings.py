@@ -85,6 +85,7 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "annotation_site.middleware.OriginMiddleware",
+    "annotation_site.uploads.UploadLimitMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "annotation_site.language.WorkerLanguageMiddleware",
@@ -214,6 +215,8 @@ if DEBUG or TESTING:
 DATA_UPLOAD_MAX_MEMORY_SIZE = 2_621_440
 MAX_IMAGE_BYTES = 40 * 1024 * 1024
 MAX_IMAGE_PIXELS = 50_000_000
+# The largest zip of predictions that a leaderboard takes; more is turned away before it is read.
+LEADERBOARD_MAX_BYTES = env_int("LEADERBOARD_MAX_BYTES", 200 * 1024 * 1024, minimum=1024)
 
 # --- API
 REST_FRAMEWORK = {
@@ -228,6 +231,8 @@ REST_FRAMEWORK = {
         "hit-draft": "120/min",
         "hit-submit": "30/min",
         "hit-hints": "60/min",
+        "leaderboard-read": "120/min",
+        "leaderboard-submit": "30/min",
     },
     "NUM_PROXIES": 1 if env_bool("BEHIND_PROXY") else 0,
 }

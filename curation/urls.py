@@ -2,15 +2,21 @@
 
 from django.urls import path
 
+from curation.api.leaderboard import FilesView, FileView, SubmissionsView, SubmissionView, TableView
 from curation.views import (
+    ablations,
     audits,
     curation,
+    evaluations,
     features,
     import_proposals,
     jobs,
+    leaderboard_desk,
+    leaderboards,
     leakage,
     proposals,
     rounds,
+    scorers,
     sources,
     texts,
     versions,
@@ -19,6 +25,10 @@ from curation.views import (
 _TEXTS = "projects/<slug:slug>/curation/texts/"
 _AUDIT = "projects/<slug:slug>/curation/audits/<int:audit_id>/"
 _PROPOSALS = "projects/<slug:slug>/curation/proposals/"
+_SCORER = "projects/<slug:slug>/scorers/<int:scorer_id>/"
+_DESK = "projects/<slug:slug>/leaderboards/<int:board_id>/"
+_BOARD = "leaderboards/<slug:slug>/"
+_EVALUATIONS = "projects/<slug:slug>/scorers/evaluations/"
 
 urlpatterns = [
     path("projects/<slug:slug>/curation/", curation.curation, name="curation"),
@@ -83,4 +93,47 @@ urlpatterns = [
     path("versions/<int:version_id>/seal", versions.version_seal, name="version-seal"),
     path("versions/<int:version_id>/download", versions.version_download, name="version-download"),
     path("versions/<int:version_id>/files/<path:name>", versions.version_file, name="version-file"),
+    path("projects/<slug:slug>/scorers/", scorers.scorer_list, name="scorers"),
+    path("projects/<slug:slug>/scorers/train", scorers.scorer_train, name="scorer-train"),
+    path(_SCORER, scorers.scorer_detail, name="scorer"),
+    path(f"{_SCORER}evaluate", scorers.scorer_evaluate, name="scorer-evaluate"),
+    path(f"{_SCORER}losses", scorers.scorer_losses, name="scorer-losses"),
+    path(f"{_SCORER}files/<str:name>", scorers.scorer_file, name="scorer-file"),
+    path("projects/<slug:slug>/leaderboards/", leaderboard_desk.boards, name="leaderboards"),
+    path(_DESK, leaderboard_desk.desk, name="leaderboard-desk"),
+    path(f"{_DESK}open", leaderboard_desk.open_or_close, name="leaderboard-open"),
+    path(f"{_DESK}publish", leaderboard_desk.publish, name="leaderboard-publish"),
+    path(f"{_DESK}teams", leaderboard_desk.team_add, name="leaderboard-teams"),
+    path(f"{_DESK}teams/<int:team_id>/key", leaderboard_desk.team_key, name="leaderboard-team-key"),
+    path(f"{_DESK}teams/<int:team_id>/active", leaderboard_desk.team_active, name="leaderboard-team-active"),
+    path(
+        f"{_DESK}entries/<int:entry_id>/hidden",
+        leaderboard_desk.entry_hidden,
+        name="leaderboard-entry-hidden",
+    ),
+    path("leaderboards/", leaderboards.board_list, name="leaderboard-list"),
+    path(_BOARD, leaderboards.board, name="leaderboard"),
+    path(f"{_BOARD}submit", leaderboards.submit, name="leaderboard-submit"),
+    path(f"{_BOARD}mine", leaderboards.mine, name="leaderboard-mine"),
+    path(f"{_BOARD}entries/<str:receipt>", leaderboards.entry, name="leaderboard-entry"),
+    path(f"{_BOARD}files/<path:name>", leaderboards.file, name="leaderboard-file"),
+    path(f"api/{_BOARD}", TableView.as_view(), name="api-leaderboard"),
+    path(f"api/{_BOARD}files/", FilesView.as_view(), name="api-leaderboard-files"),
+    path(f"api/{_BOARD}files/<path:name>", FileView.as_view(), name="api-leaderboard-file"),
+    path(f"api/{_BOARD}submissions/", SubmissionsView.as_view(), name="api-leaderboard-submissions"),
+    path(
+        f"api/{_BOARD}submissions/<int:entry_id>/",
+        SubmissionView.as_view(),
+        name="api-leaderboard-submission",
+    ),
+    path(_EVALUATIONS, evaluations.evaluations, name="evaluations"),
+    path(f"{_EVALUATIONS}<int:evaluation_id>/", evaluations.evaluation, name="evaluation"),
+    path(
+        f"{_EVALUATIONS}<int:evaluation_id>/predictions",
+        evaluations.predictions,
+        name="evaluation-predictions",
+    ),
+    path(f"{_EVALUATIONS}<int:evaluation_id>/errors", evaluations.analyse, name="evaluation-analyse"),
+    path(f"{_EVALUATIONS}errors/<int:analysis_id>/", evaluations.error_analysis, name="error-analysis"),
+    path("projects/<slug:slug>/scorers/ablations/", ablations.ablations, name="ablations"),
 ]

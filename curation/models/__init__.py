@@ -10,6 +10,12 @@ from curation.models.features import (
     FeatureSet,
     Subject,
 )
+from curation.models.leaderboards import (
+    EntryState,
+    Leaderboard,
+    LeaderboardEntry,
+    LeaderboardTeam,
+)
 from curation.models.proposals import (
     ImageProposals,
     ProposalOverlap,
@@ -18,6 +24,13 @@ from curation.models.proposals import (
 from curation.models.rounds import (
     ComparisonRound,
     ComparisonSet,
+)
+from curation.models.scorers import (
+    ErrorAnalysis,
+    Evaluation,
+    EvaluationSource,
+    Scorer,
+    ScorerOrigin,
 )
 from curation.models.sources import (
     LeakageRun,
@@ -51,8 +64,15 @@ __all__ = [
     "ComparisonRound",
     "ComparisonSet",
     "DatasetVersion",
+    "EntryState",
+    "ErrorAnalysis",
+    "Evaluation",
+    "EvaluationSource",
     "FeatureSet",
     "ImageProposals",
+    "Leaderboard",
+    "LeaderboardEntry",
+    "LeaderboardTeam",
     "LeakReading",
     "LeakVerdict",
     "LeakageRun",
@@ -61,6 +81,8 @@ __all__ = [
     "Part",
     "ProposalOverlap",
     "ProposalRun",
+    "Scorer",
+    "ScorerOrigin",
     "Source",
     "SourceRecord",
     "Subject",

@@ -7,7 +7,7 @@ from django.db import models
 from django.db.models import Q
 
 from hits.models import Observation, Project
-from hits.models.base import AppendOnly
+from hits.models.base import AppendOnly, Created
 
 
 class AuditState(StrEnum):
@@ -17,7 +17,7 @@ class AuditState(StrEnum):
     CLOSED = "closed"
 
 
-class Audit(models.Model):
+class Audit(Created):
     """A close reading of some pairs with a codebook, by a number of readers who do not see one another's words.
 
     ``codebook`` is kept as it was when the audit began; ``sample`` says how the pairs were chosen (at random with
@@ -30,10 +30,6 @@ class Audit(models.Model):
     sample = models.JSONField()
     readers = models.PositiveSmallIntegerField(default=2)
     state = models.CharField(max_length=8, default=AuditState.OPEN)
-    created_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+"
-    )
-    created_at = models.DateTimeField(auto_now_add=True)
     closed_at = models.DateTimeField(null=True)
 
     class Meta:

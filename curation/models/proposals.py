@@ -1,12 +1,12 @@
 """Boxes that a detector proposes, and how well they cover what people drew."""
 
-from django.conf import settings
 from django.db import models
 
 from hits.models import Image, Observation, Project
+from hits.models.base import Created
 
 
-class ProposalRun(models.Model):
+class ProposalRun(Created):
     """One run of a detector over a project's images, or one imported file of proposals.
 
     ``options`` are what was asked for; ``figures`` say what the run found, so that its page adds up nothing.
@@ -20,10 +20,6 @@ class ProposalRun(models.Model):
     images = models.PositiveIntegerField(default=0)
     boxes = models.PositiveIntegerField(default=0)
     is_complete = models.BooleanField(default=False)
-    created_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+"
-    )
-    created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
         ordering = ["-id"]

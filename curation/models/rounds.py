@@ -1,17 +1,19 @@
 """Comparison rounds: hard candidates chosen for people to rate."""
 
-from django.conf import settings
 from django.db import models
 
+from curation.models.scorers import Scorer
 from hits.models import Batch, Job, Observation, Project
+from hits.models.base import Created
 
 
-class ComparisonRound(models.Model):
+class ComparisonRound(Created):
     """One run of the comparison-set builder: its options, where everything came from, what was skipped.
 
     ``skipped`` maps a reason to ``[{"instance": id, "available": n}, …]``, and ``skip_totals`` to their number,
     so that a list of rounds need not read them. ``batch`` is set once the round's best sets are launched. ``job``
-    built it: a job that is run again after it did finds its round here.
+    built it: a job that is run again after it did finds its round here. ``scorer`` is the project's own model that
+    judged plausibility, if it was one.
     """
 
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="comparison_rounds")
@@ -28,10 +30,9 @@ class ComparisonRound(models.Model):
     job = models.OneToOneField(
         Job, on_delete=models.SET_NULL, null=True, blank=True, related_name="comparison_round"
     )
-    created_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+"
+    scorer = models.ForeignKey(
+        Scorer, on_delete=models.PROTECT, null=True, blank=True, related_name="comparison_rounds"
     )
-    created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
         ordering = ["-id"]

@@ -7,7 +7,7 @@ from django.db import models
 from django.db.models import Q
 
 from hits.models import Image, Project
-from hits.models.base import AppendOnly
+from hits.models.base import AppendOnly, Created
 
 
 class Source(StrEnum):
@@ -49,7 +49,7 @@ class SourceRecord(models.Model):
         return f"{self.source} {self.source_id}"
 
 
-class LeakageRun(models.Model):
+class LeakageRun(Created):
     """One look for images of different splits that show nearly the same. ``checked`` counts images."""
 
     project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="leakage_runs")
@@ -59,10 +59,6 @@ class LeakageRun(models.Model):
     checked = models.PositiveIntegerField()
     found = models.PositiveIntegerField()
     provenance = models.JSONField(default=dict)
-    created_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+"
-    )
-    created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
         ordering = ["-id"]

@@ -7,7 +7,7 @@ from django.db import models
 from django.db.models import Q
 
 from hits.models import Observation, Project
-from hits.models.base import AppendOnly
+from hits.models.base import AppendOnly, Created
 
 
 class AnalysisKind(StrEnum):
@@ -26,7 +26,7 @@ class PairText(StrEnum):
     INFERENCE = "inference"
 
 
-class TextAnalysis(models.Model):
+class TextAnalysis(Created):
     """One analysis of a project's texts: its options, what it found, and from what."""
 
     project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="text_analyses")
@@ -35,10 +35,6 @@ class TextAnalysis(models.Model):
     result = models.JSONField(default=dict)
     provenance = models.JSONField(default=dict)
     pairs = models.PositiveIntegerField(default=0)
-    created_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+"
-    )
-    created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
         ordering = ["-id"]

@@ -7,7 +7,6 @@ de-duplication use sentence vectors. Source: paper 001 E. doi:10.1007/978-3-031-
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import asdict
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,7 @@ from numpy.typing import NDArray
 
 from curation.cores import usable_cores
 from curation.dedup.cuts import Linkage
-from curation.models import ComparisonRound, Subject
+from curation.models import ComparisonRound, Scorer, Subject
 from curation.negatives.comparison_sets import (
     ComparisonSetResult,
     DraftSet,
@@ -27,15 +26,17 @@ from curation.negatives.filters import SoftClusters, cluster_softly
 from curation.negatives.options import Keep, Work
 from curation.negatives.plausibility import EmbeddingPlausibility
 from curation.negatives.promise import PromiseRanking
-from curation.pipelines.encoders import Encoders, encoders, is_parallel, preprocessing_of
+from curation.pipelines.encoders import Encoders, encoders, is_parallel, preprocessing_of, region_mode_of
 from curation.pipelines.products import best_product
 from curation.pipelines.score_products import best_score_product
+from curation.pipelines.texts_common import installed
 from curation.pipelines.vectors import Maker, Steps, open_image, vectors_of
 from curation.records import InvalidInput
+from curation.selectors.scorers import known_pairs, scorer_of
 from curation.services.comparison import BuiltRound, BuiltSet, RoundOptions, store_round
+from curation.services.scorers import as_provenance, known_pairs_words
 from curation.versions.splits import split_of
 from hits.domain.hashing import content_sha256
-from hits.domain.regions import RegionMode
 from hits.models import Job, Observation, Project
 from hits.selectors import observations as collected
 from hits.services.errors import Refused
@@ -59,13 +60,16 @@ def build_comparison_round(
     """Return a stored round with its sets, skip reasons and provenance.
 
     Args:
-        encoder: name of the image+text encoder; empty is the default. using: encoders that are at hand.
+        encoder: name of the image+text encoder; empty is the default, ``scorer:<number>`` a scorer of the project.
+        using: encoders that are at hand.
         job: the one that asks; the round keeps it.
 
     Raises:
         Refused: no accepted pairs, a missing file, or options that do not fit.
     """
     pairs = _pairs(project, options)
+    scorer = scorer_of(encoder)
+    _warn(scorer, options, progress)
     made = using or encoders(encoder)
     steps = Steps(STAGES * len(pairs), progress)
     regions = _region_vectors(project, pairs, made, steps)
@@ -94,7 +98,21 @@ def build_comparison_round(
     except InvalidInput as error:
         raise Refused(str(error)) from error
     built = _built(pairs, soft, result, made, options)
-    return store_round(project=project, options=options, built=built, by=by, job=job)
+    built.provenance.update(_of_scorer(scorer, options))
+    return store_round(project=project, options=options, built=built, by=by, job=job, scorer=scorer)
+
+
+def _warn(scorer: Scorer | None, options: RoundOptions, progress: Progress | None) -> None:
+    words = known_pairs_words(scorer, options.split) if scorer is not None else ""
+    if words and progress is not None:
+        progress.log(words)
+
+
+def _of_scorer(scorer: Scorer | None, options: RoundOptions) -> dict[str, Any]:
+    """What the round's provenance says of our own model, if it judged plausibility."""
+    if scorer is None:
+        return {}
+    return as_provenance(scorer) | {"pairs_that_scorer_knows": known_pairs(scorer, options.split)[0]}
 
 
 def _chosen(
@@ -154,7 +172,7 @@ def _region_vectors(
             made.name,
             made.revision,
             Subject.REGIONS,
-            region_mode=RegionMode.HIGHLIGHT.value,
+            region_mode=region_mode_of(made).value,
             preprocessing=preprocessing_of(made),
         ),
         items=pairs,
@@ -268,15 +286,8 @@ def _provenance(
         "left_by_soft_deduplication": funnel.soft,
         "left_by_verbatim_cap": funnel.cap,
         "numpy": np.__version__,
-        "scipy": _version("scipy"),
-        "numba": _version("numba"),
-        "torch": _version("torch"),
-        "sentence_transformers": _version("sentence-transformers"),
+        "scipy": installed("scipy"),
+        "numba": installed("numba"),
+        "torch": installed("torch"),
+        "sentence_transformers": installed("sentence-transformers"),
     }
-
-
-def _version(package: str) -> str:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return ""

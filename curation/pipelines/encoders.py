@@ -16,7 +16,9 @@ from curation.features.encoder import (
     Precision,
 )
 from curation.features.regions import Crop
-from curation.records import Region
+from curation.records import InvalidInput, Region
+from curation.selectors.scorers import PREFIX, scorer_of, weights_folder
+from hits.domain.regions import RegionMode
 from hits.services.errors import Refused
 
 Boxes = Sequence[Mapping[str, int]]
@@ -24,7 +26,7 @@ MarkedPicture = tuple[Pillow.Image, Boxes]
 
 
 class ImageVectors(Protocol):
-    """Vectors by which near-duplicate photos are found."""
+    """Vectors of whole photos, for near-duplicates and error analyses."""
 
     name: str
     revision: str
@@ -64,6 +66,7 @@ class ModelEncoders:
 
         self._encoder = encoder
         self._sentences = SentenceEncoder()
+        self.region_mode = region_mode_of(encoder)
         self.preprocessing = encoder.preprocessing
         self.name = encoder.name
         self.revision = encoder.revision
@@ -72,9 +75,9 @@ class ModelEncoders:
         self.sentence_preprocessing = preprocessing_of(self._sentences)
 
     def regions(self, items: Sequence[MarkedPicture]) -> NDArray[np.floating]:
-        """Return (n, d) vectors of n pictures with their boxes (image pixels) marked."""
+        """Return (n, d) vectors of n pictures with their boxes (image pixels) drawn as ``region_mode`` says."""
         boxes = [[Region(**box) for box in region] for _, region in items]
-        return self._encoder.encode_regions([picture for picture, _ in items], boxes)
+        return self._encoder.encode_regions([picture for picture, _ in items], boxes, self.region_mode)
 
     def texts(self, texts: Sequence[str]) -> NDArray[np.floating]:
         """Return (n, d) vectors of n inferences in the space of ``regions``."""
@@ -109,15 +112,41 @@ def feature_encoder(
 ) -> Any:
     """Return the encoder of that name for a feature set; ``efficientnet-lite0`` has pictures only.
 
+    Args:
+        name: one that ``curation.features`` knows, or ``scorer:<number>``. crop: a scorer has its own.
+
     Raises:
         Refused: it is not known, or its weights cannot be had; the message says how to get them.
     """
     if name == POOLED_ENCODER:
         return image_vectors(name)
+    return _image_and_text(name, precision=precision, crop=crop)
+
+
+def _image_and_text(
+    name: str, *, precision: Precision = Precision.AUTO, crop: Crop = Crop.TWO_SQUARES
+) -> Encoder:
     try:
+        if name.startswith(PREFIX):
+            return _scorer_encoder(name, precision)
         return get_encoder(name, precision=precision, crop=crop)
-    except EncoderUnavailable as error:
+    except InvalidInput as error:  # EncoderUnavailable among them
         raise Refused(str(error)) from error
+
+
+def _scorer_encoder(name: str, precision: Precision) -> Encoder:
+    """The project's own model, as its kept weights are."""
+    from curation.scorer.encoder import ScorerEncoder
+
+    scorer = scorer_of(name)
+    if scorer is None:
+        raise EncoderUnavailable(f"encoder {name!r}: there is no such scorer that is ready; train one first")
+    return ScorerEncoder(weights_folder(scorer), name=scorer.name, precision=precision)
+
+
+def region_mode_of(encoder: object) -> RegionMode:
+    """Return how an encoder is shown a region when nobody says: a scorer as it was trained, others highlighted."""
+    return RegionMode(getattr(encoder, "region_mode", RegionMode.HIGHLIGHT))
 
 
 def preprocessing_of(encoder: object) -> dict[str, Any]:
@@ -131,12 +160,9 @@ def is_parallel(encoder: object) -> bool:
 
 
 def encoders(name: str = "") -> Encoders:
-    """Return the encoders of that name for comparison rounds; empty is the default.
+    """Return the encoders of that name for comparison rounds; empty is the default, ``scorer:<number>`` our own.
 
     Raises:
         Refused: one is not known, or its weights cannot be had; the message says how to get them.
     """
-    try:
-        return ModelEncoders(get_encoder(name))
-    except EncoderUnavailable as error:
-        raise Refused(str(error)) from error
+    return ModelEncoders(_image_and_text(name))

@@ -4,7 +4,6 @@ Source: paper 000 §4.2 "Auto bounding boxes". A detector's photos are shared ou
 any order. Everything goes on where a killed or cancelled job ended, and what is there already is never made again.
 """
 
-import hashlib
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import closing
@@ -20,6 +19,7 @@ from PIL import Image as Pillow
 
 from curation.cores import usable_cores
 from curation.features.parallel import in_threads
+from curation.files import file_sha256
 from curation.models import ImageProposals, ProposalRun
 from curation.pipelines.vectors import open_image
 from curation.proposals.choose import get_detector
@@ -292,8 +292,7 @@ def _layout(run: ProposalRun, path: Path, places: Places) -> Layout:
 
 def _fingerprint(path: Path) -> str:
     try:
-        with path.open("rb") as file:
-            return f"sha256:{hashlib.file_digest(file, 'sha256').hexdigest()}"
+        return f"sha256:{file_sha256(path)}"
     except OSError as error:
         raise InvalidInput(
             f"{path}: cannot be read ({error.strerror}); name the file of proposals"

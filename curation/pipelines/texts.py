@@ -17,7 +17,7 @@ from curation.models import AnalysisKind, TextAnalysis
 from curation.negatives.filters import cap_verbatim
 from curation.pipelines.products import best_product
 from curation.pipelines.texts_captions import compare_captions
-from curation.pipelines.texts_common import Sentences, SentenceTexts, origin
+from curation.pipelines.texts_common import Sentences, SentenceTexts, origin, sentence_encoder
 from curation.pipelines.texts_toxicity import score_toxicity
 from curation.pipelines.topics import find_topics
 from curation.records import InvalidInput
@@ -84,16 +84,10 @@ def _found(
 ) -> Found:
     if isinstance(options, TopicOptions):
         return find_topics(pairs, options, progress)
-    sentences = Sentences(project, encoder or _minilm(), progress)
+    sentences = Sentences(project, encoder or sentence_encoder(), progress)
     if isinstance(options, DuplicateOptions):
         return find_duplicates(pairs, options, sentences)
     return compare_captions(pairs, options, sentences)
-
-
-def _minilm() -> SentenceTexts:
-    from curation.features.sentence import SentenceEncoder
-
-    return SentenceEncoder()
 
 
 def find_duplicates(pairs: Sequence[TextPair], options: DuplicateOptions, sentences: Sentences) -> Found:

@@ -28,6 +28,13 @@ class SentenceTexts(Protocol):
         ...
 
 
+def sentence_encoder() -> SentenceTexts:
+    """Return all-MiniLM-L6-v2, which the papers use for sentences (paper 001 E); its library is loaded now."""
+    from curation.features.sentence import SentenceEncoder
+
+    return SentenceEncoder()
+
+
 @dataclass(frozen=True, slots=True)
 class Encoded:
     """Vectors of the different texts among n: ``rows`` (u, d), and ``places`` (n,), the row of each text."""

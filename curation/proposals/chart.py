@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from curation.proposals.overlap import Recall
+from validation.domain.plots import apart, pixels
 
 LEFT, RIGHT, TOP, BOTTOM = 34.0, 488.0, 12.0, 162.0  # of the plot, in units of the 600 × 190 chart
-LABEL_GAP = 15.0
 SPARK = (96.0, 24.0)  # width and height of a small curve
 QUARTERS = (0.0, 0.25, 0.5, 0.75, 1.0)
 
@@ -37,21 +37,21 @@ def recall_chart(recall: Recall) -> RecallChart:
     """Return the curves of all thresholds: the share of pairs covered by the first n proposals."""
     limit = max(len(curve) for curve in recall.curves.values())
     styles = dict(zip(recall.curves, ("ln", "ln second", "ln third"), strict=False))
-    ends = _apart({over: _y(curve[-1]) for over, curve in recall.curves.items()})
+    ends = apart([_y(curve[-1]) for curve in recall.curves.values()], top=TOP, bottom=BOTTOM)
     lines = [
         Line(
             points=_points(curve, limit),
             words=f"IoU > {over:g}: {100 * curve[-1]:.1f}%",
-            label_y=_n(ends[over]),
+            label_y=pixels(end),
             style=styles[over],
         )
-        for over, curve in recall.curves.items()
+        for (over, curve), end in zip(recall.curves.items(), ends, strict=True)
     ]
     steps = sorted({1, max(1, limit // 4), max(1, limit // 2), max(1, 3 * limit // 4), limit})
     return RecallChart(
         lines=lines,
-        grid=[(_n(_y(share)), f"{100 * share:.0f}%") for share in QUARTERS],
-        ticks=[(_n(_x(step, limit)), str(step)) for step in steps],
+        grid=[(pixels(_y(share)), f"{100 * share:.0f}%") for share in QUARTERS],
+        ticks=[(pixels(_x(step, limit)), str(step)) for step in steps],
         summary=f"Share of {recall.pairs} pairs covered by the first {limit} proposals. "
         + "; ".join(line.words for line in lines),
     )
@@ -61,11 +61,13 @@ def spark(curve: Sequence[float]) -> str:
     """Return the points of a small curve of shares."""
     width, height = SPARK
     step = width / max(1, len(curve) - 1)
-    return " ".join(f"{_n(place * step)},{_n(height * (1 - share))}" for place, share in enumerate(curve))
+    return " ".join(
+        f"{pixels(place * step)},{pixels(height * (1 - share))}" for place, share in enumerate(curve)
+    )
 
 
 def _points(curve: Sequence[float], limit: int) -> str:
-    return " ".join(f"{_n(_x(n, limit))},{_n(_y(share))}" for n, share in enumerate(curve, start=1))
+    return " ".join(f"{pixels(_x(n, limit))},{pixels(_y(share))}" for n, share in enumerate(curve, start=1))
 
 
 def _x(count: int, limit: int) -> float:
@@ -74,18 +76,3 @@ def _x(count: int, limit: int) -> float:
 
 def _y(share: float) -> float:
     return BOTTOM - (BOTTOM - TOP) * share
-
-
-def _apart(ends: dict[float, float]) -> dict[float, float]:
-    """Move the labels at the ends of curves down or up, so that none lies on another."""
-    placed: dict[float, float] = {}
-    free = TOP
-    for over, y in sorted(ends.items(), key=lambda end: end[1]):
-        placed[over] = max(y, free)
-        free = placed[over] + LABEL_GAP
-    too_low = max(0.0, free - LABEL_GAP - BOTTOM)
-    return {over: y - too_low for over, y in placed.items()}
-
-
-def _n(value: float) -> str:
-    return f"{value:.1f}"

@@ -14,6 +14,14 @@ PROPOSALS = "curation.propose_boxes"
 PROPOSALS_PART = "curation.propose_boxes_of_part"
 OVERLAPS = "curation.measure_proposals"
 ANALYSE_TEXTS = "curation.analyse_texts"
+TRAIN_SCORER = "curation.train_scorer"
+IMPORT_SCORER = "curation.import_scorer"
+EVALUATE = "curation.evaluate"
+ERROR_ANALYSIS = "curation.analyse_errors"
+ABLATIONS = "curation.run_ablations"
+SHORTCUTS = "curation.audit_shortcuts"
+BUILD_LEADERBOARD = "curation.build_leaderboard"
+SCORE_ENTRY = "curation.score_entry"
 
 
 def latest_job(project: Project, task: str) -> Job | None:

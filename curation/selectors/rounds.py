@@ -1,16 +1,21 @@
 """Read comparison rounds."""
 
-from curation.models import ComparisonRound
+from typing import Any
+
+from django.db.models import BigIntegerField, QuerySet
+from django.db.models.functions import Cast
+
+from curation.models import ComparisonRound, ComparisonSet, DatasetVersion
 from hits.domain.states import AssignmentStatus
 from hits.models import Job, Project
-from validation.selectors.judging import judged_completely
+from validation.selectors.judging import judged_completely, own_units
 
 ANNOTATORS = 2  # ratings per candidate that the leaderboard's measures take
 
 
 def rounds(project: Project) -> list[ComparisonRound]:
     """Return the project's comparison rounds, newest first."""
-    return list(ComparisonRound.objects.filter(project=project).select_related("batch"))
+    return list(ComparisonRound.objects.filter(project=project).select_related("batch", "scorer"))
 
 
 def built_by(job: Job) -> ComparisonRound | None:
@@ -18,12 +23,42 @@ def built_by(job: Job) -> ComparisonRound | None:
     return ComparisonRound.objects.filter(job=job).first()
 
 
-def newest_judged_round(project: Project) -> ComparisonRound | None:
-    """Return the newest round whose launched sets all have their approved judgments, two at least."""
-    for found in rounds(project):
-        batch = found.batch
-        if batch is None or batch.opinions < ANNOTATORS:
-            continue
-        if judged_completely(batch=batch, statuses=(AssignmentStatus.APPROVED,)):
-            return found
-    return None
+def launched_rounds(project: Project) -> list[ComparisonRound]:
+    """Return the rounds that were launched for rating, newest first; without what they skipped, which may be much."""
+    found = ComparisonRound.objects.filter(project=project, batch__isnull=False)
+    return list(found.select_related("batch").defer("skipped"))
+
+
+def launched_sets(found: ComparisonRound) -> "QuerySet[ComparisonSet]":
+    """Return the sets of a round that people are asked to rate, the most promising first; none before its launch."""
+    if found.batch is None:
+        return found.sets.none()
+    asked = own_units(found.batch).annotate(set_id=Cast("key", BigIntegerField()))
+    return found.sets.filter(pk__in=asked.values("set_id")).order_by("rank")
+
+
+def is_judged(found: ComparisonRound) -> bool:
+    """Tell whether a round's launched sets all have their approved judgments, two at least."""
+    batch = found.batch
+    if batch is None or batch.opinions < ANNOTATORS:
+        return False
+    return judged_completely(batch=batch, statuses=(AssignmentStatus.APPROVED,))
+
+
+def rated_split(found: ComparisonRound, version: DatasetVersion) -> str:
+    """Return the one split of a version that holds a round's ratings; empty, the whole version, where several do."""
+    said = next((one for one in rounds_in(version) if one["id"] == found.pk), {})
+    splits = said.get("splits", [found.options.get("split", "")])
+    return str(splits[0]) if len(splits) == 1 else ""
+
+
+def rounds_in(version: DatasetVersion) -> list[dict[str, Any]]:
+    """Return what a sealed version says of the rounds whose ratings it holds, newest first; none of a draft.
+
+    Each has its ``id`` and the ``splits`` that its ratings are of. A version of an earlier release names one round
+    and no splits.
+    """
+    said = version.provenance
+    if "comparison_rounds" in said:
+        return list(said["comparison_rounds"])
+    return [said["comparison_round"]] if "comparison_round" in said else []

@@ -5,6 +5,8 @@ from typing import Any
 from curation.models import DatasetVersion, Part, VersionImage, VersionRow, VersionState
 from hits.models import Project
 
+_REPORTED_ON = ("test", "val")
+
 
 def versions(project: Project) -> list[DatasetVersion]:
     """Return the project's versions, newest first."""
@@ -17,12 +19,24 @@ def versions_named(name: str, project: Project | None = None) -> list[DatasetVer
     return list(found.filter(project=project) if project else found)
 
 
+def sealed_versions(project: Project) -> list[DatasetVersion]:
+    """Return the project's sealed versions, newest first."""
+    return list(DatasetVersion.objects.filter(project=project, state=VersionState.SEALED))
+
+
 def sealed_before(version: DatasetVersion) -> DatasetVersion | None:
     """Return the version that was sealed last before this one."""
     earlier = DatasetVersion.objects.filter(project=version.project, state=VersionState.SEALED)
     if version.sealed_at is not None:
         earlier = earlier.filter(sealed_at__lt=version.sealed_at)
     return earlier.exclude(pk=version.pk).order_by("-sealed_at").first()
+
+
+def splits_of(version: DatasetVersion) -> list[str]:
+    """Return the splits of a sealed version that have a pair, those that papers report on first."""
+    rows = VersionRow.objects.filter(version=version, part=Part.OBSERVATION)
+    found = set(rows.order_by().values_list("split", flat=True).distinct())
+    return [one for one in _REPORTED_ON if one in found] + sorted(found - set(_REPORTED_ON))
 
 
 def row_hashes(version: DatasetVersion, part: Part = Part.OBSERVATION) -> dict[str, str]:

@@ -10,7 +10,7 @@ from django.db.models import Q, QuerySet
 
 from curation.dedup.cuts import Linkage
 from curation.features.encoder import DEFAULT_ENCODER, POOLED_ENCODER
-from curation.models import ComparisonRound, ComparisonSet
+from curation.models import ComparisonRound, ComparisonSet, Scorer
 from curation.negatives.options import (
     ComparisonSetOptions,
     Disqualification,
@@ -26,6 +26,7 @@ from curation.negatives.options import (
 )
 from curation.records import InvalidInput
 from curation.selectors.jobs import COMPARISON_ROUND
+from curation.services.scorers import resolved_encoder
 from hits.models import Batch, Job, Observation, Project
 from hits.selectors import observations as collected
 from hits.services import audit, jobs
@@ -165,17 +166,19 @@ def request_comparison_round(
     """Queue the building of comparison sets from the project's accepted pairs.
 
     Args:
-        encoder: a name that ``curation.features`` knows, of images and texts in one space; empty is the default.
+        encoder: a name that ``curation.features`` knows, of images and texts in one space, or ``scorer:`` with the
+            name or number of a ready scorer of the project; empty is the default.
         queue: false when this process runs it (``jobs.run_here``).
 
     Raises:
-        Refused: nothing is accepted yet, the photos are in several splits and none is named, or the encoder has
-            no texts.
+        Refused: nothing is accepted yet, the photos are in several splits and none is named, the encoder has no
+            texts, or there is no such scorer.
         Conflict: a round is being built.
     """
     chosen = options or RoundOptions()
     if encoder == POOLED_ENCODER:
         raise Refused(f"encoder: {POOLED_ENCODER} encodes images only; use {DEFAULT_ENCODER} or clip:…")
+    encoder = resolved_encoder(project, encoder)
     pairs = collected.accepted(project).count()
     if not pairs:
         raise Refused("observations: none is approved yet; approve submissions first")
@@ -204,11 +207,13 @@ def store_round(
     built: BuiltRound,
     by: AbstractBaseUser | None = None,
     job: Job | None = None,
+    scorer: Scorer | None = None,
 ) -> ComparisonRound:
-    """Keep a round with all its sets, or nothing. ``job``: the one that built it."""
+    """Keep a round with all its sets, or nothing. ``job`` built it; ``scorer`` is our own model, if it chose."""
     row = ComparisonRound.objects.create(
         project=project,
         job=job,
+        scorer=scorer,
         options=asdict(options),
         encoder=built.encoder[:80],
         provenance=built.provenance,

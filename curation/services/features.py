@@ -1,6 +1,6 @@
 """Feature sets: ask for one, and write down which vectors were made of what. A pipeline makes the files."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,8 @@ from curation.features.shards import SHARD_ROWS, Made
 from curation.models import FeatureSet, Subject
 from curation.selectors.images import standing_images
 from curation.selectors.jobs import FEATURES
+from curation.services.options import check_at_least, check_one_of
+from curation.services.scorers import resolved_encoder
 from hits.domain.hashing import content_sha256
 from hits.domain.regions import RegionMode
 from hits.models import Job, Project
@@ -46,21 +48,20 @@ class FeatureOptions:
     shard_rows: int = SHARD_ROWS
 
     def __post_init__(self) -> None:
-        _one_of("subject", self.subject, SUBJECTS)
-        _one_of("precision", self.precision, PRECISIONS)
-        _one_of("crop", self.crop, CROPS)
+        check_one_of("subject", self.subject, SUBJECTS)
+        check_one_of("precision", self.precision, PRECISIONS)
+        check_one_of("crop", self.crop, CROPS)
         if self.subject == Subject.REGIONS:
-            _one_of("region_mode", self.region_mode, MODES)
+            check_one_of("region_mode", self.region_mode, MODES)
         elif self.region_mode:
             raise Refused(f"region_mode: {self.subject} have no region; leave it out")
         if self.subject == Subject.TEXTS:
-            _one_of("text", self.text, TEXTS)
+            check_one_of("text", self.text, TEXTS)
         elif self.text:
             raise Refused(f"text: {self.subject} are no texts; leave it out")
         if self.encoder == POOLED_ENCODER and self.subject != Subject.IMAGES:
             raise Refused(f"encoder: {POOLED_ENCODER} encodes images only; use {DEFAULT_ENCODER} or clip:…")
-        if self.shard_rows < 1:
-            raise Refused(f"shard_rows: {self.shard_rows} is too few; use at least 1")
+        check_at_least("shard_rows", self.shard_rows, 1)
 
     @property
     def words(self) -> str:
@@ -82,10 +83,11 @@ def request_features(
     """Queue the making of a feature set, which is split into one job a shard.
 
     Raises:
-        Refused: there is nothing to encode.
+        Refused: there is nothing to encode, or no such scorer.
         Conflict: the same set is being made.
     """
     chosen = options or FeatureOptions()
+    chosen = replace(chosen, encoder=resolved_encoder(project, chosen.encoder))
     count = _count(project, chosen)
     if not count:
         raise Refused(_NOTHING[Subject(chosen.subject)])
@@ -163,8 +165,3 @@ def _count(project: Project, options: FeatureOptions) -> int:
     if options.subject == Subject.IMAGES:
         return len(standing_images(project))
     return collected.accepted(project).count()
-
-
-def _one_of(name: str, value: str, known: tuple[str, ...]) -> None:
-    if value not in known:
-        raise Refused(f"{name}: {value or 'nothing'!r} is not known; use {', '.join(known)}")

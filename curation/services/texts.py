@@ -6,7 +6,7 @@ Nothing here removes or hides a pair. A researcher who wants one gone acts on it
 import hashlib
 import math
 import uuid
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from django.db import transaction
 from curation.dedup.cuts import Linkage
 from curation.models import AnalysisKind, PairText, TextAnalysis, TextReading, TextScore
 from curation.selectors.jobs import ANALYSE_TEXTS
+from curation.services.options import check_at_least, check_one_of
 from curation.texts.captions import Measure
 from hits.models import Job, Observation, Project
 from hits.selectors import observations as collected
@@ -50,12 +51,12 @@ class DuplicateOptions:
     split: str = ""
 
     def __post_init__(self) -> None:
-        _one_of("field", self.field, [field.value for field in PairText])
-        _one_of("linkage", self.linkage, [linkage.value for linkage in Linkage])
+        check_one_of("field", self.field, [field.value for field in PairText])
+        check_one_of("linkage", self.linkage, [linkage.value for linkage in Linkage])
         if not 0 < self.share <= 1:
             raise Refused(f"share: {self.share:g} is not within 0 to 1; use for instance 0.8")
-        _at_least("cap", self.cap, 1)
-        _at_least("seed", self.seed, 0)
+        check_at_least("cap", self.cap, 1)
+        check_at_least("seed", self.seed, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,12 +74,12 @@ class TopicOptions:
     split: str = ""
 
     def __post_init__(self) -> None:
-        _at_least("topics", self.topics, 2)
+        check_at_least("topics", self.topics, 2)
         if self.topics > MOST_TOPICS:
             raise Refused(f"topics: {self.topics} are more than can be read; use {MOST_TOPICS} or fewer")
         for name in ("passes", "least_texts"):
-            _at_least(name, getattr(self, name), 1)
-        _at_least("seed", self.seed, 0)
+            check_at_least(name, getattr(self, name), 1)
+        check_at_least("seed", self.seed, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,11 +105,11 @@ class ToxicityOptions:
         if not named and self.scorer not in (WORD_LIST, FROM_FILE):
             raise Refused(f"scorer: {self.scorer!r}; use {WORD_LIST}, {FROM_FILE} or hf:<folder or hub id>")
         _with_file("scorer", self.scorer, self.file)
-        _at_least("sample", self.sample, 0)
-        _at_least("top", self.top, 1)
+        check_at_least("sample", self.sample, 0)
+        check_at_least("top", self.top, 1)
         if self.top > MOST_QUEUED:
             raise Refused(f"top: {self.top} are more than a person reads; use {MOST_QUEUED} or fewer a split")
-        _at_least("seed", self.seed, 0)
+        check_at_least("seed", self.seed, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,13 +133,13 @@ class CaptionOptions:
     file_name: str = ""
 
     def __post_init__(self) -> None:
-        _one_of("source", self.source, CAPTION_SOURCES)
+        check_one_of("source", self.source, CAPTION_SOURCES)
         _with_file("source", self.source, self.file)
-        _one_of("against", self.against, REGIONS_TAKEN)
-        _one_of("measure", self.measure, [measure.value for measure in Measure])
-        _at_least("most", self.most, 1)
+        check_one_of("against", self.against, REGIONS_TAKEN)
+        check_one_of("measure", self.measure, [measure.value for measure in Measure])
+        check_at_least("most", self.most, 1)
         for name in ("images", "seed"):
-            _at_least(name, getattr(self, name), 0)
+            check_at_least(name, getattr(self, name), 0)
 
 
 Options = DuplicateOptions | TopicOptions | ToxicityOptions | CaptionOptions
@@ -154,16 +155,6 @@ _TITLES = {
     AnalysisKind.TOXICITY: "Score the toxicity of",
     AnalysisKind.CAPTIONS: "Compare with captions",
 }
-
-
-def _one_of(name: str, value: str, known: Sequence[str]) -> None:
-    if value not in known:
-        raise Refused(f"{name}: {value!r}; use {', '.join(known)}")
-
-
-def _at_least(name: str, value: int, least: int) -> None:
-    if value < least:
-        raise Refused(f"{name}: {value} is too few; use at least {least}")
 
 
 def _with_file(name: str, value: str, file: str) -> None:
@@ -290,7 +281,7 @@ def record_reading(
     Raises:
         Refused: another field, or a note that is too long.
     """
-    _one_of("field", field, [known.value for known in PairText])
+    check_one_of("field", field, [known.value for known in PairText])
     note = " ".join(note.split())
     most = TextReading._meta.get_field("note").max_length or math.inf
     if len(note) > most:

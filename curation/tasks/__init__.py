@@ -3,6 +3,30 @@
 Celery finds the tasks of an app by importing this package; each module registers its own.
 """
 
-from curation.tasks import duplicates, features, proposals, rounds, sources, texts, versions
+from curation.tasks import (
+    analyses,
+    duplicates,
+    evaluations,
+    features,
+    leaderboards,
+    proposals,
+    rounds,
+    scorers,
+    sources,
+    texts,
+    versions,
+)
 
-__all__ = ["duplicates", "features", "proposals", "rounds", "sources", "texts", "versions"]
+__all__ = [
+    "analyses",
+    "duplicates",
+    "evaluations",
+    "features",
+    "leaderboards",
+    "proposals",
+    "rounds",
+    "scorers",
+    "sources",
+    "texts",
+    "versions",
+]

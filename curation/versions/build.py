@@ -1,7 +1,9 @@
 """What a version of a project would hold now: rows in the published format, and what is left out and why.
 
 Only confirmed work that was approved, on images that were not taken down; never a simulated answer
-outside a rehearsal. Source of the format: the published corpus and leaderboard files.
+outside a rehearsal. Ratings are, for each split, those of the newest round that is judged completely and has sets
+in it: paper 000 reports comparison on val and on test (table 3). Source of the format: the published corpus and
+leaderboard files.
 """
 
 from collections import Counter
@@ -12,8 +14,8 @@ from typing import Any
 from django.conf import settings
 
 from curation.models import ComparisonRound, ComparisonSet, DatasetVersion, Part
-from curation.selectors.rounds import newest_judged_round
-from curation.versions.splits import split_of
+from curation.selectors.rounds import is_judged, launched_rounds, launched_sets
+from curation.versions.splits import UnknownSplit, split_of
 from hits.domain.hashing import content_sha256, keyed_worker_hash
 from hits.domain.states import AssignmentStatus
 from hits.models import Image, Observation, Project, Worker
@@ -48,25 +50,44 @@ class PlannedRow:
         return content_sha256(self.row)
 
 
+@dataclass(frozen=True, slots=True)
+class PlannedRound:
+    """A comparison round whose ratings a version holds, and the splits that they are of."""
+
+    found: ComparisonRound
+    splits: frozenset[str]
+
+    def as_json(self) -> dict[str, Any]:
+        """Return by which encoders and options the sets were chosen, as the provenance says it."""
+        splits = sorted(self.splits)
+        return {**self.found.provenance, "id": self.found.pk, "options": self.found.options, "splits": splits}
+
+
 @dataclass(slots=True)
 class Plan:
-    """All that a version would hold, with counts of what is left out by reason."""
+    """All that a version would hold, with counts of what is left out by reason.
+
+    ``rounds`` are those whose ratings it holds, newest first; no split is of two.
+    """
 
     images: list[PlannedImage] = field(default_factory=list)
     rows: list[PlannedRow] = field(default_factory=list)
     exclusions: Counter[str] = field(default_factory=Counter)
-    comparison_round: ComparisonRound | None = None
+    rounds: list[PlannedRound] = field(default_factory=list)
 
     def observations(self) -> Iterator[PlannedRow]:
         """Yield the pairs."""
         return (row for row in self.rows if row.part is Part.OBSERVATION)
 
     def provenance(self) -> dict[str, Any]:
-        """Return by which encoders and options the comparison sets were chosen; empty without sets."""
-        found = self.comparison_round
-        if found is None:
+        """Return where the comparison sets come from; empty without sets.
+
+        ``comparison_rounds`` has every round, newest first, and ``comparison_round`` the newest alone.
+        """
+        if not self.rounds:
             return {}
-        return {"comparison_round": {"id": found.pk, "options": found.options, **found.provenance}}
+        said = [planned.as_json() for planned in self.rounds]
+        return {"comparison_round": said[0], "comparison_rounds": said}
 
 
 def image_url(image: Image) -> str:
@@ -140,29 +161,51 @@ def _image_reference(image: Image) -> dict[str, Any]:
 
 
 def _add_comparison(plan: Plan, project: Project) -> None:
-    """Add the newest round that is judged completely; a set that lost a pair is left out whole."""
-    found = newest_judged_round(project)
-    if found is None or found.batch is None:
-        return
-    plan.comparison_round = found
+    """Add each split's ratings; a set that lost a pair is left out whole."""
+    plan.rounds = _newest_judged_rounds(project)
     known = {row.instance_id: row.row for row in plan.observations()}
-    judgments = likert_judgments(batch=found.batch, statuses=APPROVED)
+    for planned in plan.rounds:
+        _add_round(plan, planned, known)
+
+
+def _newest_judged_rounds(project: Project) -> list[PlannedRound]:
+    """Return the newest completely judged round of each split in which one has sets, newest first."""
+    planned: list[PlannedRound] = []
+    taken: set[str] = set()
+    for found in launched_rounds(project):
+        words = launched_sets(found).order_by().values_list("observation__image__split", flat=True).distinct()
+        splits = frozenset(_split_named(word) for word in words) - taken
+        if splits and is_judged(found):
+            planned.append(PlannedRound(found, splits))
+            taken |= splits
+    return planned
+
+
+def _split_named(word: str) -> str:
+    """Return the split of a set's photo. An unknown word stays: that photo was taken down, so its sets are lost."""
+    try:
+        return str(split_of(word))
+    except UnknownSplit:
+        return word
+
+
+def _add_round(plan: Plan, planned: PlannedRound, known: dict[str, dict[str, Any]]) -> None:
+    batch = planned.found.batch
+    assert batch is not None
+    judgments = likert_judgments(batch=batch, statuses=APPROVED)
     hashes = {
         worker.pk: worker_hash(worker)
         for worker in Worker.objects.filter(pk__in={pk for s in judgments.values() for pk in s.workers})
     }
-    for item in _judged_sets(found, judgments):
+    for item in launched_sets(planned.found).select_related("observation__image"):
+        if _split_named(item.observation.image.split) not in planned.splits:
+            continue
         gold = item.observation.instance_id
         if not {gold, *item.chosen} <= known.keys():
             plan.exclusions["comparison_set_lost_a_pair"] += 1
             continue
         judged = judgments[str(item.pk)]
         plan.rows.append(_comparison_row(item, judged, known, [hashes[pk] for pk in judged.workers]))
-
-
-def _judged_sets(found: ComparisonRound, judgments: dict[str, SetJudgments]) -> list[ComparisonSet]:
-    sets = found.sets.select_related("observation__image").order_by("rank")
-    return [item for item in sets if str(item.pk) in judgments]
 
 
 def _comparison_row(

@@ -7,13 +7,12 @@ another name beside its place and renamed at the end.
 import hashlib
 import json
 import os
-import shutil
-import uuid
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from curation.files import partial_folder, sha256_if_readable
 from curation.models import DatasetVersion, Part, VersionImage, VersionRow
 from curation.versions import leaderboard
 from curation.versions.region_pictures import picture_name, region_pictures
@@ -76,20 +75,16 @@ def export_version(
         return _written(folder)
     check_target(folder, rehearsal=version.rehearsal, real=real)
     folder.parent.mkdir(parents=True, exist_ok=True)
-    partial = folder.parent / f".{folder.name}.{uuid.uuid4().hex[:8]}.partial"
-    partial.mkdir()
     try:
-        files = [_write(partial, name, chunks) for name, chunks in _files(version, regions=regions)]
-        manifest = _manifest(version, files) | (_left_out(version, files) if regions else {})
-        _write(partial, MANIFEST, [_pretty(manifest)])
-        partial.rename(folder)
+        with partial_folder(folder) as partial:
+            partial.mkdir()
+            files = [write_file(partial, name, pieces) for name, pieces in _files(version, regions=regions)]
+            manifest = _manifest(version, files) | (_left_out(version, files) if regions else {})
+            write_file(partial, MANIFEST, [pretty_json(manifest)])
+            partial.rename(folder)
     except OSError:
-        shutil.rmtree(partial, ignore_errors=True)
         if _holds(folder, version, regions=regions):
             return _written(folder)  # somebody else wrote the same export a moment ago
-        raise
-    except BaseException:
-        shutil.rmtree(partial, ignore_errors=True)
         raise
     return Written(folder, version.manifest_sha256, tuple(files))
 
@@ -119,15 +114,7 @@ def _holds(folder: Path, version: DatasetVersion, *, regions: bool) -> bool:
     same = isinstance(manifest, dict) and manifest.get("seal") == version.manifest_sha256
     if same and regions != (_LEFT_OUT in manifest):
         return False
-    return same and all(_digest(folder / f["name"]) == f["sha256"] for f in manifest["files"])
-
-
-def _digest(path: Path) -> str:
-    try:
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError:
-        return ""
+    return same and all(sha256_if_readable(folder / f["name"]) == f["sha256"] for f in manifest["files"])
 
 
 def _written(folder: Path) -> Written:
@@ -167,13 +154,13 @@ def _files(version: DatasetVersion, *, regions: bool) -> Iterator[tuple[str, Ite
     if compared.exists():
         rows = list(_rows(compared))  # a thousand sets at the most, and the key is one object
         yield "comparison/instances.json", _json_list(leaderboard.instances(rows))
-        yield "comparison/answer_key.json", [_pretty(leaderboard.answer_key(rows))]
+        yield "comparison/answer_key.json", [pretty_json(leaderboard.answer_key(rows))]
         ids = sorted(instance["test_id"] for instance in leaderboard.instances(rows))
-        yield "comparison/instance_ids.json", [_pretty(ids)]
+        yield "comparison/instance_ids.json", [pretty_json(ids)]
         if regions:
             yield from ((name, [picture]) for name, picture in region_pictures(version, rows))
     yield ANNOTATORS, _annotators(version)
-    yield STATISTICS, [_pretty(version.statistics)]
+    yield STATISTICS, [pretty_json(version.statistics)]
     yield SEAL, sealed_text(version)
     if version.rehearsal:
         yield REHEARSAL, [b"A rehearsal: answers may be simulated. This is no data; do not release it.\n"]
@@ -223,20 +210,21 @@ def sealed_text(version: DatasetVersion) -> Iterator[bytes]:
     )
 
 
-def _pretty(value: Any) -> bytes:
+def pretty_json(value: Any) -> bytes:
+    """Return JSON that a person can read, with its names in order: equal values have equal bytes."""
     return json.dumps(value, ensure_ascii=False, indent=1, sort_keys=True).encode() + b"\n"
 
 
-def _write(folder: Path, name: str, chunks: Iterable[bytes]) -> WrittenFile:
+def write_file(folder: Path, name: str, pieces: Iterable[bytes]) -> WrittenFile:
+    """Write a new file of an export piece by piece, with the folders of its name, and bring it to the disk."""
     path = folder / name
     path.parent.mkdir(parents=True, exist_ok=True)
-    digest = hashlib.sha256()
-    size = 0
-    with path.open("wb") as file:
-        for chunk in chunks:
-            file.write(chunk)
-            digest.update(chunk)
-            size += len(chunk)
+    digest, size = hashlib.sha256(), 0
+    with path.open("xb") as file:
+        for piece in pieces:
+            file.write(piece)
+            digest.update(piece)
+            size += len(piece)
         file.flush()
         os.fsync(file.fileno())
     return WrittenFile(name, digest.hexdigest(), size)

@@ -3,13 +3,13 @@
 Needs the files only, no database. An error names the file and, where it can be told, the row.
 """
 
-import hashlib
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from curation.files import sha256_if_readable
 from curation.records import ImageReference, InvalidInput, ObservationRecord, Region
 from curation.versions.seal import annotators_sha256
 from hits.domain.hashing import content_sha256
@@ -128,7 +128,7 @@ def _lines(folder: Path, name: str) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def _read_seal(folder: Path, manifest: dict[str, Any]) -> _Seal:
-    digest = _file_sha256(folder / SEAL)
+    digest = sha256_if_readable(folder / SEAL)
     if digest != manifest.get("seal"):
         raise BrokenExport(
             f"{SEAL}: its sha256 is {digest or 'unknown'}, the manifest says {manifest.get('seal')}; "
@@ -190,7 +190,7 @@ def _checked_annotators(folder: Path, seal: _Seal) -> dict[str, str]:
 
 def _check_files(folder: Path, manifest: dict[str, Any]) -> None:
     for file in manifest["files"]:
-        digest = _file_sha256(folder / file["name"])
+        digest = sha256_if_readable(folder / file["name"])
         if not digest:
             raise BrokenExport(f"{file['name']}: is missing; export the version again")
         if digest != file["sha256"]:
@@ -199,14 +199,6 @@ def _check_files(folder: Path, manifest: dict[str, Any]) -> None:
 
 def _check_images(folder: Path, seal: _Seal) -> None:
     for url, sha256 in seal.images.items():
-        digest = _file_sha256(folder / url)
+        digest = sha256_if_readable(folder / url)
         if digest != sha256:
             raise BrokenExport(f"{url}: {'is missing' if not digest else 'is another image than was sealed'}")
-
-
-def _file_sha256(path: Path) -> str:
-    try:
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError:
-        return ""

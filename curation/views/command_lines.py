@@ -10,17 +10,24 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from curation.models import AnalysisKind, ProposalRun, Source
+from curation.models import AnalysisKind, DatasetVersion, ErrorAnalysis, ProposalRun, Scorer, Source
+from curation.scorer.config import TrainingConfig
+from curation.scorer.recipes import default_model
 from curation.selectors import jobs as tasks
 from curation.services import DedupOptions, FeatureOptions, RoundOptions
+from curation.services.ablations import AblationOptions
+from curation.services.error_analysis import ErrorOptions
 from curation.services.leakage import LeakageOptions
 from curation.services.proposals import FILE, LAYOUTS, ProposalOptions
+from curation.services.scorer_splits import VAL_SHARE
+from curation.services.shortcuts import ShortcutOptions
 from curation.services.source_images import BadPicture, ImportOptions, Sizes
 from curation.services.sources import Wanted, options_of, wanted_of
 from curation.services.texts import FROM_FILE, OPTIONS
 from curation.sources.records import WhenMissing
 from curation.sources.vcr import Vcr
 from curation.sources.visual_genome import VisualGenome
+from curation.versions.evaluation_plan import ALL
 from hits.models import Job
 from hits.selectors.jobs import may_resume
 
@@ -163,6 +170,60 @@ def _how(wanted: Wanted, options: ImportOptions) -> Words:
     return _differing(given, {"limit": None, "licence": ""}) + chosen
 
 
+def _training(job: Job, runs: Runs) -> Words:
+    """Asks for another scorer of the same kind: the name of the first is taken."""
+    scorer = Scorer.objects.select_related("version").get(pk=job.args["scorer"])
+    splits, version, usual = scorer.splits, scorer.version, TrainingConfig(model=default_model()).as_json()
+    share = _differing({"val_share": splits["val_share"] or VAL_SHARE}, {"val_share": VAL_SHARE})
+    given = {name: value for name, value in scorer.config.items() if not isinstance(value, bool)}
+    switched = [name for name in set(scorer.config) - set(given) if scorer.config[name] != usual[name]]
+    return [
+        *_project(job),
+        *_flag("version", version.name if version else ""),
+        *_flag("split", splits["train"]),
+        *_flag("val_split", splits["val"]),
+        *share,
+        *_differing({"recipe": scorer.recipe}, {"recipe": ""}),
+        *_differing(given, usual),
+        *(
+            f"--{name if scorer.config[name] else f'no-{name}'}".replace("_", "-")
+            for name in sorted(switched)
+        ),
+    ]
+
+
+def _taking_in(job: Job, runs: Runs) -> Words:
+    return [job.args["folder"], *_project(job), *_flag("name", job.args["name"])]
+
+
+def _version(job: Job) -> Words:
+    """The project, a sealed version and the split of it that is evaluated."""
+    name = DatasetVersion.objects.values_list("name", flat=True).get(pk=job.args["version"])
+    return [
+        *_project(job),
+        *_flag("version", name),
+        *_flag("split", job.args["options"]["split"] or ALL),
+    ]
+
+
+def _ablations(job: Job, runs: Runs) -> Words:
+    given = {name: value for name, value in job.args["options"].items() if name != "split"}
+    joined = {name: ",".join(map(str, given[name])) for name in ("recipes", "batch_sizes")}
+    usual = asdict(AblationOptions(split="")) | {"recipes": "", "batch_sizes": ""}
+    return _version(job) + _differing(given | joined, usual)
+
+
+def _shortcuts(job: Job, runs: Runs) -> Words:
+    options, usual = job.args["options"], ShortcutOptions(split="")
+    only = {"only": ",".join(options["which"]), "seed": options["seed"]}
+    return _version(job) + _differing(only, {"only": ",".join(usual.which), "seed": usual.seed})
+
+
+def _errors(job: Job, runs: Runs) -> Words:
+    row = ErrorAnalysis.objects.get(pk=job.args["analysis"])
+    return [str(row.evaluation_id), *_differing(row.options, asdict(ErrorOptions()))]
+
+
 def _always(name: str) -> Callable[[Job, Runs], str]:
     return lambda job, runs: name
 
@@ -177,4 +238,9 @@ COMMANDS: Mapping[str, tuple[Callable[[Job, Runs], str], Callable[[Job, Runs], W
     tasks.PROPOSALS: (_proposals_command, _proposals),
     tasks.OVERLAPS: (_always("propose_boxes"), _overlaps),
     tasks.ANALYSE_TEXTS: (_always("analyse_texts"), _texts),
+    tasks.TRAIN_SCORER: (_always("train_scorer"), _training),
+    tasks.IMPORT_SCORER: (_always("import_scorer"), _taking_in),
+    tasks.ABLATIONS: (_always("ablations"), _ablations),
+    tasks.SHORTCUTS: (_always("audit_shortcuts"), _shortcuts),
+    tasks.ERROR_ANALYSIS: (_always("analyse_errors"), _errors),
 }

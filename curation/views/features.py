@@ -12,6 +12,7 @@ from curation.features.encoder import DEFAULT_ENCODER, POOLED_ENCODER
 from curation.selectors.features import feature_sets, used_encoders
 from curation.selectors.images import standing_images
 from curation.selectors.jobs import FEATURES, latest_job
+from curation.selectors.scorers import PREFIX, encoder_choices
 from curation.services.features import FeatureOptions, request_features
 from hits.domain.states import OPEN_JOB_STATES, JobState
 from hits.forms import PageForm
@@ -19,6 +20,7 @@ from hits.models import Job, Project
 from hits.selectors import observations as collected
 from hits.services.errors import Refused
 from hits.views.access import project_page
+from hits.views.who import person
 
 PUBLISHED_CLIP = "clip:openai/clip-vit-base-patch32"
 SUBJECTS = {
@@ -61,13 +63,16 @@ class FeaturesForm(PageForm):
         choices=list(PRECISIONS.items()), label="Precision", help_text="For CLIP. Sets of two never mix."
     )
     crop = forms.ChoiceField(
-        choices=list(CROPS.items()), label="Photos that are no square", help_text="For CLIP."
+        choices=list(CROPS.items()),
+        label="Photos that are no square",
+        help_text="For CLIP; a scorer has its own.",
     )
 
     def __init__(self, project: Project, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        used = [name for name in used_encoders(project) if name not in ENCODERS]
-        choices = [*ENCODERS.items(), *((name, name) for name in used)]
+        own = encoder_choices(project)
+        used = [n for n in used_encoders(project) if n not in ENCODERS and not n.startswith(PREFIX)]
+        choices = [*ENCODERS.items(), *own.items(), *((name, name) for name in used)]
         self.fields["encoder"].choices = choices  # type: ignore[attr-defined]
 
     def clean(self) -> dict[str, Any]:
@@ -101,7 +106,7 @@ def feature_list(request: HttpRequest, project: Project) -> HttpResponse:
             try:
                 request_features(
                     project=project,
-                    by=request.user,  # type: ignore[arg-type]
+                    by=person(request),
                     options=form.cleaned_data["options"],
                 )
             except Refused as error:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from types import MappingProxyType
 from typing import Any, ClassVar
 
 from django import forms
@@ -9,6 +10,7 @@ from django import forms
 from curation.features.encoder import DEFAULT_ENCODER, POOLED_ENCODER
 from curation.models import Source
 from curation.selectors.round_sets import SetOrder
+from curation.selectors.scorers import PREFIX
 from curation.services import JudgesPage, RoundOptions
 from curation.services.comparison import PER_PAGE
 from curation.services.sources import TITLES
@@ -21,15 +23,20 @@ from validation.views.judging_forms import ControlsForm
 PERCENT = 100
 
 
-def encoder_field(offered: Sequence[str], used: Sequence[str], meaning: str) -> forms.ChoiceField:
+def encoder_field(
+    offered: Sequence[str],
+    used: Sequence[str],
+    meaning: str,
+    scorers: Mapping[str, str] = MappingProxyType({}),
+) -> forms.ChoiceField:
     """A choice of encoders, the first by default.
 
     Args:
         offered: those of ``ENCODERS`` that suit. used: names that the project used already, folders among them; new
-            folders are named on the command line alone.
+            folders are named on the command line alone. scorers: the project's own, by name.
     """
-    choices = {name: ENCODERS[name] for name in offered}
-    choices |= {name: name for name in used if name not in ENCODERS}
+    choices = {name: ENCODERS[name] for name in offered} | dict(scorers)
+    choices |= {name: name for name in used if name not in ENCODERS and not name.startswith(PREFIX)}
     field = forms.ChoiceField(
         required=False,
         label="Encoder",
@@ -148,9 +155,17 @@ class RoundForm(PageForm):
         required=False, label="Split", help_text="A set never mixes photos of two splits."
     )
 
-    def __init__(self, splits: list[str], *args: Any, used: Sequence[str] = (), **kwargs: Any) -> None:
+    def __init__(
+        self,
+        splits: list[str],
+        *args: Any,
+        used: Sequence[str] = (),
+        scorers: Mapping[str, str] = MappingProxyType({}),
+        **kwargs: Any,
+    ) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["encoder"] = encoder_field(self.encoders, used, "By what plausibility is measured.")
+        meaning = "By what plausibility is measured."
+        self.fields["encoder"] = encoder_field(self.encoders, used, meaning, scorers)
         named = [name for name in splits if name]
         if len(splits) > 1:
             self.fields["split"].choices = [(name, name.capitalize()) for name in named]  # type: ignore[attr-defined]

@@ -36,6 +36,7 @@ from hits.selectors.images import facts
 from hits.services.duplicates import offer_again
 from hits.services.errors import Refused
 from hits.views.access import project_page
+from hits.views.who import person
 from validation.domain import plots
 
 PAIRS_PER_PAGE = 12
@@ -113,7 +114,7 @@ def check(request: HttpRequest, project: Project) -> HttpResponse:
         services.request_leakage_check(
             project=project,
             options=services.LeakageOptions(**form.cleaned_data),
-            by=request.user,  # type: ignore[arg-type]
+            by=person(request),
         )
     except Refused as error:
         messages.error(request, f"Not started: {error}.")
@@ -134,12 +135,12 @@ def read(request: HttpRequest, project: Project, pair_id: int) -> HttpResponse:
     verdict = request.POST.get("verdict", "")
     try:
         if verdict == ASIDE:
-            away = services.set_aside(pair=pair, by=request.user)  # type: ignore[arg-type]
+            away = services.set_aside(pair=pair, by=person(request))
             messages.success(
                 request, f"{away.name} is not offered any more. Pairs and released versions stay."
             )
         else:
-            services.read_pair(pair=pair, verdict=verdict, by=request.user)  # type: ignore[arg-type]
+            services.read_pair(pair=pair, verdict=verdict, by=person(request))
     except Refused as error:
         messages.error(request, f"Not done: {error}.")
     return _back(request, project, pair.run_id)
@@ -150,7 +151,7 @@ def read(request: HttpRequest, project: Project, pair_id: int) -> HttpResponse:
 def offer(request: HttpRequest, project: Project, image_id: int) -> HttpResponse:
     """Offer an image again that was set aside."""
     try:
-        offer_again(project=project, image=image_id, by=request.user)  # type: ignore[arg-type]
+        offer_again(project=project, image=image_id, by=person(request))
     except Refused as error:
         raise Http404("There is no such image.") from error
     messages.success(request, "The photo is offered again.")

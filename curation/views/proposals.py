@@ -28,6 +28,7 @@ from hits.models import Job, Observation, Project
 from hits.selectors.images import facts
 from hits.services.errors import Conflict, Refused
 from hits.views.access import project_page
+from hits.views.who import person
 
 IMAGES_PER_PAGE = 12
 RUNS_PER_PAGE = 25
@@ -202,7 +203,7 @@ def measure(request: HttpRequest, project: Project, run_id: int) -> HttpResponse
     """Queue the measuring of a run against the pairs that are accepted now."""
     run = _run(project, run_id)
     try:
-        services.request_overlaps(run=run, by=request.user)  # type: ignore[arg-type]
+        services.request_overlaps(run=run, by=person(request))
     except (Refused, Conflict) as error:
         messages.error(request, f"Not started: {error}.")
     else:

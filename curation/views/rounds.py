@@ -16,6 +16,8 @@ from curation.selectors import round_sets
 from curation.selectors.features import used_encoders
 from curation.selectors.jobs import COMPARISON_ROUND, latest_job
 from curation.selectors.rounds import rounds
+from curation.selectors.scorers import encoder_choices, scorer_of, versions_with
+from curation.services.scorers import known_pairs_words
 from curation.views.forms import ComparisonForm, RoundForm, SetsForm
 from curation.views.readings import REASONS, in_words
 from curation.views.round_sets import set_views
@@ -29,6 +31,7 @@ from hits.services.errors import Refused
 from hits.views.access import project_page
 from hits.views.balance import forget_balance
 from hits.views.costs import refusal_context, with_funds
+from hits.views.who import person
 from validation.domain import plots
 from validation.selectors.judging import COMPARISON
 from validation.services.judging import usual_pool
@@ -41,8 +44,9 @@ USUAL_REASON = "not fit to be rated"
 @require_safe
 @project_page()
 def round_list(request: HttpRequest, project: Project) -> HttpResponse:
-    """Show the project's comparison rounds, with the form that builds one."""
-    return _list(request, project)
+    """Show the project's comparison rounds, with the form that builds one; ``encoder`` may choose its model."""
+    form = _round_form(project, initial={"encoder": request.GET.get("encoder", "")})
+    return _list(request, project, form=form)
 
 
 @require_POST
@@ -55,7 +59,7 @@ def build_round(request: HttpRequest, project: Project) -> HttpResponse:
     try:
         services.request_comparison_round(
             project=project,
-            by=request.user,  # type: ignore[arg-type]
+            by=person(request),
             options=form.options,
             encoder=form.encoder,
         )
@@ -66,21 +70,31 @@ def build_round(request: HttpRequest, project: Project) -> HttpResponse:
     return redirect("curation-rounds", project.slug)
 
 
-def _round_form(project: Project, *given: Any) -> RoundForm:
-    used = used_encoders(project)
-    return RoundForm(services.splits_in_use(project), *given, used=used, auto_id="round_%s")
+def _round_form(project: Project, *given: Any, **initial: Any) -> RoundForm:
+    used, own = used_encoders(project), encoder_choices(project)
+    splits = services.splits_in_use(project)
+    return RoundForm(splits, *given, used=used, scorers=own, auto_id="round_%s", **initial)
+
+
+def _chooser(form: RoundForm) -> str:
+    """What to bear in mind about the scorer that the form has chosen; nothing for another encoder."""
+    chosen = str(form["encoder"].value() or "")
+    scorer = scorer_of(chosen) if chosen in dict(form.fields["encoder"].choices) else None  # type: ignore[attr-defined]
+    return known_pairs_words(scorer) if scorer is not None else ""
 
 
 def _list(
     request: HttpRequest, project: Project, *, form: RoundForm | None = None, status: int = 200
 ) -> HttpResponse:
+    form = form or _round_form(project)
     latest = latest_job(project, COMPARISON_ROUND)
     running = latest if latest is not None and latest.state in OPEN_JOB_STATES else None
     context = {
         "project": project,
         "section": "curation",
         "tab": "rounds",
-        "form": form or _round_form(project),
+        "form": form,
+        "warning": _chooser(form),
         "job": running,
         "ended": latest if running is None else None,
         "pairs": collected.accepted(project).count(),
@@ -96,7 +110,8 @@ def _skips(found: ComparisonRound) -> list[tuple[str, str, int]]:
 
 
 def _round(project: Project, round_id: int) -> ComparisonRound:
-    found = ComparisonRound.objects.filter(pk=round_id, project=project).select_related("batch").first()
+    rows = ComparisonRound.objects.select_related("batch", "scorer__version")
+    found = rows.filter(pk=round_id, project=project).first()
     if found is None:
         raise Http404("There is no such page.")
     return found
@@ -136,6 +151,7 @@ def _about(project: Project, found: ComparisonRound) -> dict[str, Any]:
         "section": "curation",
         "tab": "rounds",
         "round": found,
+        "judged_in": versions_with(found) if found.scorer is not None and found.batch is not None else [],
         "sets": total,
         "left_out": left_out,
         "launchable": total - left_out,
@@ -179,7 +195,7 @@ def leave_out(request: HttpRequest, project: Project, round_id: int, set_id: int
     back = request.POST.get("act") == "take-back"
     why = "" if back else request.POST.get("why", "").strip() or USUAL_REASON
     try:
-        services.leave_out(item=item, why=why, by=request.user)  # type: ignore[arg-type]
+        services.leave_out(item=item, why=why, by=person(request))
     except Refused as error:
         messages.error(request, f"Not done: {error}.")
     else:
@@ -226,7 +242,7 @@ def _launch(
     try:
         batch, _ = services.launch_comparison_batch(
             round=found,
-            by=request.user,  # type: ignore[arg-type]
+            by=person(request),
             limit=form.cleaned_data["units"],
             name=form.cleaned_data["name"],
             terms=with_funds(form.terms),

@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from validation.domain.plots import percent, pixels
+
 TOP, HEIGHT = 48.0, 90.0  # of a histogram's bars, in pixels
 HUES = 6
 LEFT, RIGHT = 36.0, 64.0  # where the ribbons begin and end, percent
@@ -16,10 +18,6 @@ BAND = 30.0  # pixels of a topic, on average
 MOST_RIBBONS = 400
 HEAT_STEPS = 9
 LABEL_WORDS, SHORT_WORDS = 4, 2
-
-
-def _p(value: float) -> str:
-    return f"{value:.2f}%"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,10 +62,10 @@ def overlaid(result: Mapping[str, Any]) -> Overlaid:
     for place, (name, found) in enumerate(named):
         x = 100 * (min(high, max(low, found["median"])) - low) / (high - low)
         bins = _bars([count / found["count"] / most for count in found["bins"]], (low, high), found["bins"])
-        label_y = f"{6 + LINE * place:.1f}"
-        series.append(Series(name, bins, _p(x), f"{found['median']:.2f}", label_y, x > 70))  # noqa: PLR2004
+        label_y = pixels(6 + LINE * place)
+        series.append(Series(name, bins, percent(x), f"{found['median']:.2f}", label_y, x > 70))  # noqa: PLR2004
     ticks = tuple(
-        (_p(100 * step / 6), f"{round(low + (high - low) * step / 6, 1) + 0.0:.1f}") for step in range(7)
+        (percent(100 * step / 6), f"{round(low + (high - low) * step / 6, 1) + 0.0:.1f}") for step in range(7)
     )
     said = ", ".join(f"median of {one.name} {one.median}" for one in series)
     return Overlaid(tuple(series), ticks, f"Cosine with captions: {said}")
@@ -80,11 +78,11 @@ def _bars(
     step = (high - low) / len(heights)
     return tuple(
         Bin(
-            x=_p(each * i + each * 0.05),
-            x2=_p(each * (i + 0.95)),
-            width=_p(each * 0.9),
-            y=f"{TOP + HEIGHT * (1 - height):.1f}",
-            height=f"{HEIGHT * height:.1f}",
+            x=percent(each * i + each * 0.05),
+            x2=percent(each * (i + 0.95)),
+            width=percent(each * 0.9),
+            y=pixels(TOP + HEIGHT * (1 - height)),
+            height=pixels(HEIGHT * height),
             words=f"{low + step * i:.2f} to {low + step * (i + 1):.2f}{unit}: {counts[i]}",
         )
         for i, height in enumerate(heights)
@@ -173,9 +171,9 @@ def _nodes(
         words = [word for word, _ in topic["words"]]
         nodes.append(
             Node(
-                y=f"{y:.1f}",
-                height=f"{max(1.0, size * scale):.1f}",
-                label_y=f"{middle:.1f}",
+                y=pixels(y),
+                height=pixels(max(1.0, size * scale)),
+                label_y=pixels(middle),
                 label=", ".join(words[:LABEL_WORDS]),
                 short=", ".join(words[:SHORT_WORDS]),
                 hue=number % HUES,
@@ -239,4 +237,4 @@ def heat(result: Mapping[str, Any]) -> list[list[Heat]]:
 
 def share(part: float, whole: float) -> str:
     """Return the width of a bar."""
-    return _p(100 * min(1.0, part / whole)) if whole else "0%"
+    return percent(100 * min(1.0, part / whole)) if whole else "0%"

@@ -11,17 +11,20 @@ from typing import Any
 from django.contrib import messages
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.text import get_text_list
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from curation import services
 from curation.models import DatasetVersion, Part
 from curation.selectors import versions as stored
 from curation.selectors.jobs import SEAL, latest_job
+from curation.selectors.rounds import rounds_in
+from curation.selectors.scorers import trained_on
 from curation.versions.build import Plan, plan_version
 from curation.versions.difference import Difference, difference
 from curation.versions.export_sherlock import MANIFEST, sealed_text
 from curation.versions.seal import seal_sha256
-from curation.versions.splits import UnknownSplit
+from curation.versions.splits import Split, UnknownSplit
 from curation.versions.stats import Counting
 from curation.views.forms import VersionForm
 from hits.domain.states import OPEN_JOB_STATES, Role
@@ -29,6 +32,7 @@ from hits.models import Project
 from hits.selectors.roles import may
 from hits.services.errors import Refused
 from hits.views.access import check_access, project_page
+from hits.views.who import person
 
 SHOWN_ROWS = 50
 CHECKED_AT_ONCE = 2000  # rows whose seal is checked while the page is made
@@ -81,7 +85,7 @@ def version_list(request: HttpRequest, project: Project) -> HttpResponse:
                     project=project,
                     name=form.cleaned_data["name"],
                     note=form.cleaned_data["note"],
-                    by=request.user,  # type: ignore[arg-type]
+                    by=person(request),
                 )
                 return redirect("version", version.pk)
             except Refused as error:
@@ -130,6 +134,8 @@ def _sealed(version: DatasetVersion) -> dict[str, Any]:
         "change": change,
         "changes": _changes(change, version, earlier),
         "files": _files(version),
+        "rounds": [one | {"of": _splits_in_words(one)} for one in rounds_in(version)],
+        "scorers": trained_on(version),
     }
 
 
@@ -159,6 +165,14 @@ def _draft(version: DatasetVersion) -> dict[str, Any]:
 
 def _exclusions(counts: dict[str, int]) -> list[tuple[str, int]]:
     return [(EXCLUSIONS.get(reason, reason), count) for reason, count in counts.items()]
+
+
+def _splits_in_words(said: dict[str, Any]) -> str:
+    """The splits that a round's ratings are of; empty where there is nothing to tell apart, or nothing is said."""
+    splits = said.get("splits", [])
+    if splits in ([], [Split.NONE]):
+        return ""
+    return get_text_list([name or "photos without a split" for name in splits], "and")
 
 
 def _hash_lines(value: str) -> list[str]:
@@ -216,7 +230,7 @@ def _files(version: DatasetVersion) -> list[dict[str, Any]]:
 def version_seal(request: HttpRequest, version: DatasetVersion) -> HttpResponse:
     """Queue the sealing of a draft."""
     try:
-        services.request_seal(version=version, by=request.user)  # type: ignore[arg-type]
+        services.request_seal(version=version, by=person(request))
     except Refused as error:
         messages.error(request, f"Not sealed: {str(error).rstrip('.')}.")
     else:

@@ -15,10 +15,17 @@ INTERRUPTED = 130  # what shells call Ctrl-C
 
 
 class DeerstalkerCommand(BaseCommand):
-    """A command with ``--json``. Progress and warnings go to stderr; stdout belongs to the result."""
+    """A command with ``--json``. Progress and warnings go to stderr; stdout belongs to the result.
+
+    names_version: whether ``--version`` is a version of the data here, and not the framework's own flag.
+    """
+
+    names_version = False
 
     def create_parser(self, *args: Any, **kwargs: Any) -> CommandParser:
         """Return a parser that answers a bad flag with its one line alone; ``--help`` shows the usage."""
+        if self.names_version:
+            kwargs["conflict_handler"] = "resolve"
         parser = super().create_parser(*args, **kwargs)
         parser.print_usage = lambda file=None: None  # type: ignore[method-assign]
         return parser

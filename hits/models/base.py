@@ -2,7 +2,20 @@
 
 from typing import Any
 
+from django.conf import settings
 from django.db import models
+
+
+class Created(models.Model):
+    """A row that says who asked for it, unless a command did or the person is gone, and when."""
+
+    created_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+"
+    )
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        abstract = True
 
 
 class AppendOnlyError(TypeError):

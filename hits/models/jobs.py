@@ -1,14 +1,14 @@
 """Long pieces of work."""
 
-from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
 from hits.domain.states import OPEN_JOB_STATES, JobState
+from hits.models.base import Created
 from hits.models.projects import Project
 
 
-class Job(models.Model):
+class Job(Created):
     """One piece of long work. The row is the truth; a broker message only says: look at it now.
 
     ``task`` is the Celery task's name; ``cursor`` is where to go on after a kill; ``lease_until``
@@ -33,10 +33,6 @@ class Job(models.Model):
     runs = models.PositiveIntegerField(default=0)
     lease_owner = models.CharField(max_length=64, blank=True)
     lease_until = models.DateTimeField(null=True)
-    created_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+"
-    )
-    created_at = models.DateTimeField(auto_now_add=True)
     started_at = models.DateTimeField(null=True)
     finished_at = models.DateTimeField(null=True)
     # At most one open job per key, for instance one publisher per batch.

@@ -4,7 +4,7 @@ from django.db.models import QuerySet, Sum
 from django.utils import timezone
 
 from hits.domain.speed import speed_words
-from hits.domain.states import OPEN_JOB_STATES, JobState
+from hits.domain.states import OPEN_JOB_STATES, STOPPED_JOB_STATES, JobState
 from hits.models import Job
 
 SINCE = "since"  # in a job's cursor: how much was done when its present run began
@@ -20,7 +20,7 @@ def may_resume(job: Job) -> bool:
 
     A job whose process died is not among them: a worker takes it up by itself once its lease has run out.
     """
-    return job.resumable and job.parent_id is None and job.state in (JobState.FAILED, JobState.CANCELLED)
+    return job.resumable and job.parent_id is None and job.state in STOPPED_JOB_STATES
 
 
 def counts(job: Job) -> tuple[int, int]:

@@ -17,7 +17,7 @@ from django.db import IntegrityError, connection, transaction
 from django.db.models import F, Q
 from django.utils import timezone
 
-from hits.domain.states import OPEN_JOB_STATES, JobState
+from hits.domain.states import OPEN_JOB_STATES, STOPPED_JOB_STATES, JobState
 from hits.models import Heartbeat, Job, JobLine, Project
 from hits.selectors.jobs import SINCE, open_under
 from hits.services import job_parts
@@ -246,7 +246,7 @@ def resume(*, job: Job, queue: bool = True) -> Job:
         Conflict: somebody works on it, it cannot go on by itself, or another of its kind is under way.
     """
     now = timezone.now()
-    over = Q(state__in=(JobState.FAILED, JobState.CANCELLED)) | job_parts.lost(now)
+    over = Q(state__in=STOPPED_JOB_STATES) | job_parts.lost(now)
     try:
         with transaction.atomic():
             job_parts.give_up(job.pk, now)
@@ -294,6 +294,7 @@ def run_here(*, job: Job, listener: Listener | None = None) -> Job:
             _run_task(job)
             job.refresh_from_db()
             if (job.state, job.runs) == before:  # a worker has it, or its last part: follow it
+                _tell(job, "")  # whoever listens may want to stop meanwhile
                 time.sleep(FOLLOW_SECONDS)
     finally:
         _listener.reset(token)

@@ -21,7 +21,7 @@ from hits.selectors.roles import role_in
 
 register = template.Library()
 
-# Section, words, and the name of the address; the last four belong to apps above this one.
+# Section, words, and the name of the address; the last five belong to apps above this one.
 _NAV = (
     ("batches", "Batches", "project-batches"),
     ("images", "Photos", "project-images"),
@@ -31,6 +31,7 @@ _NAV = (
     ("judging", "Judging", "judging"),
     ("curation", "Curation", "curation"),
     ("versions", "Versions", "versions"),
+    ("scorers", "Scorers", "scorers"),
     ("people", "People", "workers"),
 )
 # The same below People; the address may belong to an app above, and admins alone see the last.
@@ -116,15 +117,31 @@ _ACTIONS = {
     "demographics.delete": "Deleted what a worker said about themselves",
     "images.duplicates": "Marked near-duplicates",
     "comparison.build": "Built comparison sets",
+    "evaluation.analyse_errors": "Analysed a model’s errors",
+    "evaluation.request": "Asked for an evaluation",
     "comparison.leave_out": "Left a comparison set out",
     "comparison.take_back": "Took a comparison set back",
     "version.create": "Made a draft version",
     "version.seal": "Sealed a version",
+    "scorer.train": "Asked for a scorer’s training",
+    "scorer.import": "Took a scorer in",
     "images.import_source": "Imported a collection",
     "images.offer_again": "Offered a photo again",
     "proposals.request": "Asked for box proposals",
     "texts.analyse": "Analysed texts",
     "audit.create": "Began an audit",
+    "leaderboard.create": "Made a leaderboard",
+    "leaderboard.change": "Changed a leaderboard’s words or limits",
+    "leaderboard.open": "Opened a leaderboard",
+    "leaderboard.close": "Closed a leaderboard",
+    "leaderboard.publish": "Published a leaderboard",
+    "leaderboard.withdraw": "Showed a leaderboard to members alone",
+    "leaderboard.team": "Added a team to a leaderboard",
+    "leaderboard.renew_key": "Gave a team a new key",
+    "leaderboard.activate_team": "Let a team hand in again",
+    "leaderboard.deactivate_team": "Let a team hand in no more",
+    "leaderboard.hide_entry": "Took an entry out of a leaderboard",
+    "leaderboard.show_entry": "Put an entry back into a leaderboard",
     "audit.close": "Closed an audit",
 }
 _SUBJECTS = {

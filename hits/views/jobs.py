@@ -26,7 +26,7 @@ PARTS_PER_PAGE = 50
 LISTED = 6  # of a list that a job left, before the rest is counted
 DIGITS = 4
 # Numbers that name a thing: written without separators.
-NAMING = frozenset({"seed", "run", "round", "analysis", "feature_set", "batch", "version"})
+NAMING = frozenset({"seed", "run", "round", "analysis", "feature_set", "batch", "version", "scorer"})
 SECTIONS = {"curation": "curation", "validation": "judging"}  # by the app that a task belongs to
 
 

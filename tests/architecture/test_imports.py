@@ -27,6 +27,7 @@ PLANTED = {
     "marketplace-imports": ("hits.marketplace", "import hits.selectors"),
     "marketplace-importers": ("hits.selectors", "import hits.marketplace"),
     "pure": ("curation.evaluation", "import django"),
+    "scorer": ("curation.scorer.config", "import django"),
     "torch": ("annotation_site.settings", "def late():\n    import torch"),
     "lean-web": ("hits.selectors", "import sklearn"),
     "boto": ("curation.services", "import boto3"),

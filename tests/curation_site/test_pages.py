@@ -77,12 +77,18 @@ def ask(client: Client, user: User | None, place: tuple[str, str]) -> Any:
 
 # Pages with tables of their own, by the beginning of their addresses' names.
 ELSEWHERE = (
+    "ablation",
+    "api-leaderboard",
     "curation-audit",
     "curation-features",
     "curation-leakage",
     "curation-proposal",
     "curation-source",
     "curation-text",
+    "error-analysis",
+    "evaluation",
+    "leaderboard",
+    "scorer",
 )
 
 

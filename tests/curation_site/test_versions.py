@@ -1,22 +1,29 @@
 """Sealing, exporting and reading back: what is in, what is out, and that nothing can be changed unnoticed."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
+from django.contrib.auth.models import User
 from django.db import DatabaseError, connection, transaction
+from django.test import Client
+from django.urls import reverse
 
 from curation import services
 from curation.evaluation.comparison import parse_comparison_key, score_comparison
-from curation.models import ComparisonRound, DatasetVersion, VersionImage, VersionRow
-from curation.selectors.rounds import newest_judged_round
+from curation.models import ComparisonRound, DatasetVersion, Part, VersionImage, VersionRow, VersionState
+from curation.selectors.rounds import is_judged
+from curation.selectors.scorers import versions_with
+from curation.versions.evaluation_plan import plan_sets
 from curation.versions.export_sherlock import ExportRefused, export_version
 from curation.versions.read import BrokenExport, read_version
 from hits.domain.states import AssignmentStatus
 from hits.models import Hit, Image, Observation, Project
 from hits.models.base import AppendOnlyError
 from hits.services.errors import Refused
+from tests.support.pages import squeezed
 from tests.validation.factory import Work, ratings
 
 pytestmark = pytest.mark.django_db
@@ -27,23 +34,48 @@ def sealed(project: Project, name: str = "v1.0") -> DatasetVersion:
     return services.seal_version(version=version, by=None)
 
 
-def rated_round(work: Work, pairs: list[Observation], *, judges: int = 2) -> ComparisonRound:
-    """Store a round of one set (gold: the first pair; candidates: the others) and have it judged."""
+def rated_round(
+    work: Work, pairs: list[Observation], *, judges: int = 2, of: Sequence[Observation] = ()
+) -> ComparisonRound:
+    """Store a round of a set for each pair of ``of`` (the first one), all others its candidates; have it judged."""
     built = services.BuiltRound(
         encoder="made up",
         provenance={"code": "test"},
         instances=len(pairs),
         inferences=len(pairs),
-        sets=[services.BuiltSet(pairs[0].pk, [p.instance_id for p in pairs[1:]], 1, {"available": 30})],
+        sets=[
+            services.BuiltSet(gold.pk, [p.instance_id for p in pairs if p != gold], rank, {"available": 30})
+            for rank, gold in enumerate(of or pairs[:1], start=1)
+        ],
         skipped={},
     )
     found = services.store_round(project=work.project, options=services.RoundOptions(), built=built)
     batch, _ = services.launch_comparison_batch(round=found, by=None)
     work.publish(batch)
-    hit = Hit.objects.get(unit__batch=batch)
-    for number in range(judges):
-        work.answered(hit, f"JUDGE{number}", ratings(hit, 1 + number, 3, 2))
+    for hit in Hit.objects.filter(unit__batch=batch):
+        for number in range(judges):
+            work.answered(hit, f"JUDGE{number}", ratings(hit, 1 + number, 3, 2))
     return found
+
+
+def compared(version: DatasetVersion) -> dict[str, str]:
+    """Return the split of each rated set of a version by its pair."""
+    rows = VersionRow.objects.filter(version=version, part=Part.COMPARISON)
+    return dict(rows.values_list("instance_id", "split"))
+
+
+def rounds_said(version: DatasetVersion) -> list[tuple[int, list[str]]]:
+    """Return number and splits of each round that a version's provenance names."""
+    return [(said["id"], said["splits"]) for said in version.provenance["comparison_rounds"]]
+
+
+@pytest.fixture
+def pairs_of(work: Work) -> dict[str, list[Observation]]:
+    """Return three pairs on a photo of each split; one names its split as its source does."""
+    return {
+        "val": work.observed(work.image(1, split="validation"), worker="W1"),
+        "test": work.observed(work.image(2, split="test"), worker="W2"),
+    }
 
 
 def test_a_version_holds_approved_pairs_only_and_says_what_it_leaves_out(work: Work) -> None:
@@ -226,7 +258,7 @@ def test_simulated_answers_never_reach_a_real_version(rehearsal: Project) -> Non
 def test_comparison_part_is_scored_by_the_official_measure(work: Work, tmp_path: Path) -> None:
     pairs = [*work.observed(work.image(1), worker="W1"), *work.observed(work.image(2), worker="W2")]
     found = rated_round(work, pairs)
-    assert newest_judged_round(work.project) == found
+    assert is_judged(found)
     version = sealed(work.project)
     assert version.statistics["comparison_sets"] == 1
     assert version.statistics["judgments"] == 10
@@ -247,8 +279,7 @@ def test_comparison_part_is_scored_by_the_official_measure(work: Work, tmp_path:
 
 def test_an_unfinished_round_stays_out(work: Work) -> None:
     pairs = [*work.observed(work.image(1)), *work.observed(work.image(2))]
-    rated_round(work, pairs, judges=1)
-    assert newest_judged_round(work.project) is None
+    assert not is_judged(rated_round(work, pairs, judges=1))
     assert sealed(work.project).statistics["comparison_sets"] == 0
 
 
@@ -260,6 +291,95 @@ def test_a_set_that_lost_a_pair_stays_out(work: Work) -> None:
     version = sealed(work.project)
     assert version.exclusions == {"image_taken_down": 3, "comparison_set_lost_a_pair": 1}
     assert version.statistics["comparison_sets"] == 0
+
+
+def test_each_split_has_the_ratings_of_its_own_newest_round(
+    work: Work, pairs_of: dict[str, list[Observation]], tmp_path: Path
+) -> None:
+    """Paper 000, table 3: comparison on val and on test. A later round on val leaves test's where they are."""
+    val, test = pairs_of["val"], pairs_of["test"]
+    rated_round(work, [*val, *test])
+    of_test = rated_round(work, [*test, *val])
+    of_val = rated_round(work, [val[1], *test, val[0], val[2]])
+    rated_round(work, [test[2], *val], judges=1)  # goes on, and takes nothing away
+    version = sealed(work.project)
+    assert compared(version) == {val[1].instance_id: "val", test[0].instance_id: "test"}
+    assert rounds_said(version) == [(of_val.pk, ["val"]), (of_test.pk, ["test"])]
+    assert version.provenance["comparison_round"]["id"] == of_val.pk
+    assert (version.statistics["comparison_sets"], version.statistics["judgments"]) == (2, 20)
+    assert version.exclusions == {}
+    for split, gold in (("val", val[1]), ("test", test[0])):
+        (row,) = plan_sets(version, split=split, proposals=None).comparison
+        assert row["Input_iid"] == gold.instance_id
+
+    export_version(version, tmp_path / "out")
+    found = read_version(tmp_path / "out")
+    assert found.answer_key is not None
+    assert {one.instance for one in parse_comparison_key(found.answer_key).instances} == set(
+        compared(version)
+    )
+    manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
+    assert manifest["provenance"] == version.provenance
+
+
+def test_a_later_round_takes_the_place_of_one_in_its_own_splits_alone(
+    work: Work, pairs_of: dict[str, list[Observation]]
+) -> None:
+    val, test = pairs_of["val"], pairs_of["test"]
+    everywhere = rated_round(work, [*val, *test], of=[val[0], val[1], test[0]])
+    before = sealed(work.project, "v1.0")
+    assert rounds_said(before) == [(everywhere.pk, ["test", "val"])]
+    later = rated_round(work, [val[2], *test])
+    after = sealed(work.project, "v1.1")
+    assert compared(after) == {test[0].instance_id: "test", val[2].instance_id: "val"}
+    assert rounds_said(after) == [(later.pk, ["val"]), (everywhere.pk, ["test"])]
+    assert [version.name for version in versions_with(everywhere)] == ["v1.1", "v1.0"]
+    assert [version.name for version in versions_with(later)] == ["v1.1"]
+
+
+def test_a_set_counts_as_lost_in_the_split_whose_round_it_is_of(
+    work: Work, pairs_of: dict[str, list[Observation]]
+) -> None:
+    val, test = pairs_of["val"], pairs_of["test"]
+    rated_round(work, [*val, *test], of=[val[0], test[0]])
+    rated_round(work, [*val[1:], val[0]])
+    Image.objects.filter(pk=test[0].image_id).update(withdrawn_at=work.clock, split="holdout")
+    version = sealed(work.project)
+    assert compared(version) == {val[1].instance_id: "val"}
+    assert version.exclusions == {"image_taken_down": 3, "comparison_set_lost_a_pair": 1}
+
+
+def test_the_page_names_each_round_with_its_splits(
+    client: Client, work: Work, pairs_of: dict[str, list[Observation]], researcher: User
+) -> None:
+    val, test = pairs_of["val"], pairs_of["test"]
+    of_test = rated_round(work, [*test, *val])
+    of_val = rated_round(work, [*val, *test])
+    version = sealed(work.project)
+    client.force_login(researcher)
+    page = squeezed(client.get(reverse("version", args=[version.pk])))
+    for split, found in (("test", of_test), ("val", of_val)):
+        link = reverse("comparison-round", args=[work.project.slug, found.pk])
+        assert f'Its candidates for {split} were chosen in <a href="{link}">round {found.pk}</a>' in page
+
+
+def test_a_version_of_an_earlier_release_names_one_round(
+    client: Client, work: Work, researcher: User
+) -> None:
+    pairs = [*work.observed(work.image(1)), *work.observed(work.image(2))]
+    found = rated_round(work, pairs)
+    version = DatasetVersion.objects.create(project=work.project, name="v0.9")
+    DatasetVersion.objects.filter(pk=version.pk).update(
+        state=VersionState.SEALED,
+        sealed_at=work.clock,
+        manifest_sha256="ab" * 32,
+        provenance={"comparison_round": {"id": found.pk, "plausibility_encoder": "letters"}},
+    )
+    assert [one.name for one in versions_with(found)] == ["v0.9"]
+    client.force_login(researcher)
+    page = squeezed(client.get(reverse("version", args=[version.pk])))
+    link = reverse("comparison-round", args=[work.project.slug, found.pk])
+    assert f'Its candidates were chosen in <a href="{link}">round {found.pk}</a> by letters.' in page
 
 
 def test_sealing_again_changes_nothing_and_later_work_waits_for_the_next_version(work: Work) -> None:

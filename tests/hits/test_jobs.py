@@ -316,6 +316,21 @@ def test_a_job_whose_process_died_is_cancelled_at_once_and_gives_its_key_back() 
     _job(exclusive_key="publish:1")
 
 
+def test_whoever_follows_a_job_of_another_worker_can_stop_meanwhile(halves: list[str]) -> None:
+    class Stop(Exception):
+        pass
+
+    def stop(row: Job, line: str) -> None:
+        raise Stop
+
+    job = _whole()
+    with jobs.claimed(job.pk):
+        job.refresh_from_db()
+        with pytest.raises(Stop):
+            jobs.run_here(job=job, listener=stop)
+    assert halves == []
+
+
 @pytest.fixture
 def orphans(halves: list[str]) -> Job:
     """Return a split job whose process died in its first part."""

@@ -21,6 +21,17 @@ PUBLIC = {
     "api/projects/<slug:slug>/judging/<slug:kind>/report/": (
         "the REST framework signs in by itself, and the view checks the role"
     ),
+    "leaderboards/": "lists public leaderboards, and to members their own",
+    "leaderboards/<slug:slug>/": "a public leaderboard's table; others are not found",
+    "leaderboards/<slug:slug>/submit": "teams of a public leaderboard hand in by their key",
+    "leaderboards/<slug:slug>/mine": "shows a team its own submissions, by its key",
+    "leaderboards/<slug:slug>/entries/<str:receipt>": "a submission's own page; the signed receipt names it",
+    "leaderboards/<slug:slug>/files/<path:name>": "instances of a public leaderboard; never its keys",
+    "api/leaderboards/<slug:slug>/": "the REST framework signs in by itself; the rule is the page's",
+    "api/leaderboards/<slug:slug>/files/": "the REST framework signs in by itself; the rule is the page's",
+    "api/leaderboards/<slug:slug>/files/<path:name>": "the same; public files alone, never the keys",
+    "api/leaderboards/<slug:slug>/submissions/": "authenticated by a team's key",
+    "api/leaderboards/<slug:slug>/submissions/<int:entry_id>/": "authenticated by a team's key",
     "notifications/<str:key>": "the key in the address is the secret, and what comes in is a hint only",
     "mturk/": "authenticated by SigV4",
     "mturk": "authenticated by SigV4",

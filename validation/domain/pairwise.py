@@ -103,15 +103,20 @@ def mean_interval(
     values: FloatArray, *, rng: np.random.Generator, replicates: int = 1000, level: float = 0.95
 ) -> tuple[float, float]:
     """Return the percentile bootstrap interval of the mean of independent ``values`` (n,), at least one."""
+    tail = (1 - level) / 2
+    low, high = np.quantile(drawn_means(values, rng=rng, replicates=replicates), [tail, 1 - tail])
+    return float(low), float(high)
+
+
+def drawn_means(values: FloatArray, *, rng: np.random.Generator, replicates: int) -> FloatArray:
+    """Return the means of bootstrap samples of ``values`` (n,), at least one: (replicates,)."""
     distinct, times = np.unique(values, return_counts=True)
     rows = max(1, _AT_ONCE // distinct.size)
-    means = [
+    sums = [
         rng.multinomial(values.size, times / values.size, size=min(rows, replicates - done)) @ distinct
         for done in range(0, replicates, rows)
     ]
-    tail = (1 - level) / 2
-    low, high = np.quantile(np.concatenate(means) / values.size, [tail, 1 - tail])
-    return float(low), float(high)
+    return np.concatenate(sums) / values.size
 
 
 def _by_set(table: RatingTable, generator: GeneratorFactory) -> dict[Hashable, tuple[float, int]]:

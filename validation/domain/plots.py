@@ -6,12 +6,13 @@ while its letters keep their size. Downwards it is pixels.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import isfinite
+from math import floor, isfinite, log10
 from typing import Any
 
 from hits.domain.quantiles import quantile
 
 HEIGHT, TOP = 120, 18  # pixels of a histogram's bars, and above them for what the marks say
+LABEL_GAP = 15.0  # pixels between two labels
 LABEL_FITS = 7.0  # percent of the width that a count needs inside its part of a bar
 SHADES = 4
 HEAT_STEPS = 9
@@ -114,6 +115,27 @@ def decimals(number: float, places: int) -> str:
     return f"{number:.{places}f}".replace("-", "−")
 
 
+def percent(value: float) -> str:
+    """Return a place across as SVG writes it, from 0 to 100."""
+    return f"{value:.2f}%"
+
+
+def pixels(value: float) -> str:
+    """Return a place as SVG writes it, in pixels or units of the view."""
+    return f"{value:.1f}"
+
+
+def apart(places: Sequence[float], *, top: float, bottom: float) -> list[float]:
+    """Move labels down or up, so that none lies on another; in the order given."""
+    placed: dict[int, float] = {}
+    free = top
+    for index in sorted(range(len(places)), key=lambda index: places[index]):
+        placed[index] = max(places[index], free)
+        free = placed[index] + LABEL_GAP
+    too_low = max(0.0, free - LABEL_GAP - bottom)
+    return [placed[index] - too_low for index in range(len(places))]
+
+
 def stacked(labels: Sequence[tuple[str, int]]) -> list[Part]:
     """Return the parts of one bar for labels from low to high with their counts; none without any."""
     total = sum(count for _, count in labels)
@@ -123,7 +145,16 @@ def stacked(labels: Sequence[tuple[str, int]]) -> list[Part]:
         width = 100 * count / total if total else 0.0
         shade = 1 + round(number * (SHADES - 1) / max(1, len(labels) - 1))
         parts.append(
-            Part(_p(at), _p(width), _p(at + width / 2), words, count, width, shade, width >= LABEL_FITS)
+            Part(
+                percent(at),
+                percent(width),
+                percent(at + width / 2),
+                words,
+                count,
+                width,
+                shade,
+                width >= LABEL_FITS,
+            )
         )
         at += width
     return parts if total else []
@@ -136,7 +167,11 @@ def outcomes(accept: int, undecided: int, reject: int) -> list[dict[str, str]]:
     for outcome, count in counts.items():
         if count:
             parts.append(
-                {"outcome": outcome, "x": _p(100 * before / whole), "width": _p(100 * count / whole)}
+                {
+                    "outcome": outcome,
+                    "x": percent(100 * before / whole),
+                    "width": percent(100 * count / whole),
+                }
             )
         before += count
     return parts
@@ -151,20 +186,20 @@ def dot(value: float | None, low: float | None, high: float | None) -> Dot | Non
         return None
     band = next(word for end, word in _BANDS if value <= end or end == 1.0)
     if low is None or high is None:
-        return Dot(_p(_across(value)), None, None, band, f"{value:.3f}, no interval")
+        return Dot(percent(_across(value)), None, None, band, f"{value:.3f}, no interval")
     left, right = _across(low), _across(high)
     summary = f"{value:.3f}, 95 % interval {low:.3f} to {high:.3f}"
-    return Dot(_p(_across(value)), _p(left), _p(right - left), band, summary)
+    return Dot(percent(_across(value)), percent(left), percent(right - left), band, summary)
 
 
 def axis() -> list[Tick]:
     """Return the lines of the coefficients' axis."""
     return [
-        Tick(_p(_across(0)), "0"),
-        Tick(_p(_across(0.4)), "0.4"),
-        Tick(_p(_across(TENTATIVE)), ".667", strong=True),
-        Tick(_p(_across(RELIABLE)), ".800", strong=True),
-        Tick(_p(_across(1)), "1"),
+        Tick(percent(_across(0)), "0"),
+        Tick(percent(_across(0.4)), "0.4"),
+        Tick(percent(_across(TENTATIVE)), ".667", strong=True),
+        Tick(percent(_across(RELIABLE)), ".800", strong=True),
+        Tick(percent(_across(1)), "1"),
     ]
 
 
@@ -205,21 +240,17 @@ def counted(values: Sequence[float], *, end: float | None = None) -> dict[str, A
     if not values:
         return {"width": 0.0, "counts": [], "over": 0}
     upto = end if end is not None else max(quantile(list(values), 0.95), 1e-9)
-    width = _round_up(upto / (BINS - 1))
+    width = round_up(upto / (BINS - 1))
     counts = [0] * BINS
     for value in values:
         counts[min(BINS - 1, int(value / width))] += 1
     return {"width": width, "counts": counts, "over": sum(value >= BINS * width for value in values)}
 
 
-def _round_up(step: float) -> float:
-    """Return the next of 1, 2, 2.5, 5 times a power of ten."""
-    size = 1.0
-    while size >= step:
-        size /= 10
-    while size * 10 < step:
-        size *= 10
-    return next(size * factor for factor in (1, 2, 2.5, 5, 10) if size * factor >= step)
+def round_up(step: float, *, factors: Sequence[float] = (1, 2, 2.5, 5)) -> float:
+    """Return the next round number from ``step`` (above 0) on: one of ``factors`` times a power of ten."""
+    size = 10.0 ** floor(log10(step))
+    return next(size * factor for factor in (*factors, 10) if size * factor >= step * (1 - 1e-9))
 
 
 def histogram(
@@ -236,10 +267,10 @@ def histogram(
     width, most, each = float(binned["width"]), max(counts), 100 / len(counts)
     bins = [
         Bin(
-            x=_p(each * i + each * 0.06),
-            width=_p(each * 0.88),
-            y=f"{TOP + HEIGHT * (1 - count / most):.1f}",
-            height=f"{HEIGHT * count / most:.1f}",
+            x=percent(each * i + each * 0.06),
+            width=percent(each * 0.88),
+            y=pixels(TOP + HEIGHT * (1 - count / most)),
+            height=pixels(HEIGHT * count / most),
             count=count,
             words=_range(i, width, unit, last=i == len(counts) - 1),
         )
@@ -251,8 +282,8 @@ def histogram(
     known = sorted((value, words, dashed) for value, words, dashed in marks if value is not None)
     for number, (value, words, dashed) in enumerate(known):
         x = 100 * min(value, end) / end
-        placed.append(Mark(_p(x), words, 12 + 15 * number, x > 60, dashed))  # noqa: PLR2004 - percent
-    ticks = [Tick(_p(25.0 * i), f"{end * i / 4:g}{'+' if i == 4 else ''}") for i in range(5)]  # noqa: PLR2004
+        placed.append(Mark(percent(x), words, 12 + 15 * number, x > 60, dashed))  # noqa: PLR2004 - percent
+    ticks = [Tick(percent(25.0 * i), f"{end * i / 4:g}{'+' if i == 4 else ''}") for i in range(5)]  # noqa: PLR2004
     return Histogram(bins, placed, ticks, most)
 
 
@@ -260,7 +291,3 @@ def _range(i: int, width: float, unit: str, *, last: bool) -> str:
     if last:
         return f"{i * width:g} {unit} or more"
     return f"{i * width:g} to {(i + 1) * width:g} {unit}"
-
-
-def _p(value: float) -> str:
-    return f"{value:.2f}%"

@@ -16,8 +16,9 @@ from hits.domain.costs import cost_table
 from hits.domain.csv_download import csv_lines, words
 from hits.domain.states import OPEN_JOB_STATES, JobState
 from hits.forms import launch_key, typed_cost
-from hits.models import Job, Project
+from hits.models import Batch, Job, Project
 from hits.services.errors import Conflict, Refused
+from hits.services.launch import launched_before
 from hits.views.access import project_page
 from hits.views.balance import balance, forget_balance
 from hits.views.costs import cost_context, refusal_context
@@ -147,6 +148,10 @@ def ask_more(request: HttpRequest, project: Project, round_id: int) -> HttpRespo
     first = get_object_or_404(rows, pk=round_id, batch__project=project, follows=None)
     if first.batch.kind not in selectors.KINDS:
         raise Http404("There is no such page.")
+    known = launched_before(project=project, once=launch_key(request.POST))
+    if known is not None:  # sent twice, as by a double click: launched once, and both are told so
+        _tell_launched(request, known)
+        return redirect(_address(project, first.batch.kind))
     step = request.POST.get("step")
     form = LimitsForm.of_round(first, request.POST if step == "limits" else None)
     context: dict[str, Any] = {}
@@ -360,8 +365,12 @@ def _ask(request: HttpRequest, asked: Ask | None, why: str) -> Refused | None:
     except Refused as error:
         return error
     forget_balance()
-    messages.success(request, f"{batch.name} is launched; its tasks are being published.")
+    _tell_launched(request, batch)
     return None
+
+
+def _tell_launched(request: HttpRequest, batch: Batch) -> None:
+    messages.success(request, f"{batch.name} is launched; its tasks are being published.")
 
 
 def _costs(project: Project, first: JudgingRound, asked: Ask) -> dict[str, Any]:

@@ -33,7 +33,8 @@ class Command(JobCommand):
             "--encoder",
             type=absolute_model,
             default="",
-            help=f"of plausibility: {DEFAULT_ENCODER} (default), clip:<hub id or folder>, clip-openvino:<folder>",
+            help=f"of plausibility: {DEFAULT_ENCODER} (default), clip:<hub id or folder>, clip-openvino:<folder>, or "
+            "scorer:<name or number> of one that was trained or imported here",
         )
         parser.add_argument("--seed", type=int, default=0, help="of every random draw")
         add_rules(parser)

@@ -58,11 +58,9 @@ class Command(DeerstalkerCommand):
         """Score and print."""
         task = TASKS[options["task"]]
         try:
-            raw = read_answer_key(options["answer_key"])
-            key = task.parse(raw)
-            ids = raw.get("test_id_map", raw)
+            key = task.parse(read_answer_key(options["answer_key"]))
             scores = read_predictions(
-                options["predictions"], instance_ids=options["instance_ids"], key_ids=ids
+                options["predictions"], instance_ids=options["instance_ids"], key_ids=key.test_ids
             )
             measured = asdict(task.score(scores, key))
         except InvalidInput as error:

@@ -1,0 +1,1 @@
+"""What teams' scripts call at a leaderboard."""

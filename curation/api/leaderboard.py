@@ -1,0 +1,302 @@
+"""A leaderboard for scripts: table, files, a team's submissions. A team's key is a bearer token, never a cookie."""
+
+from typing import Any, cast
+
+from django.contrib.auth.models import AnonymousUser
+from django.core.files.uploadedfile import UploadedFile
+from django.http import FileResponse, Http404
+from rest_framework import serializers, status
+from rest_framework.authentication import BaseAuthentication, SessionAuthentication
+from rest_framework.exceptions import AuthenticationFailed, NotAuthenticated, Throttled
+from rest_framework.parsers import MultiPartParser
+from rest_framework.permissions import AllowAny
+from rest_framework.renderers import BaseRenderer
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.reverse import reverse
+from rest_framework.throttling import BaseThrottle, SimpleRateThrottle
+from rest_framework.views import APIView
+
+from curation.models.leaderboards import EntryState, Leaderboard, LeaderboardEntry, LeaderboardTeam
+from curation.selectors import leaderboard_tables as tables
+from curation.selectors import leaderboards as stored
+from curation.services import leaderboard_entries as entries
+
+NO_KEY = "key: there is none; send the header Authorization: Bearer and your team's key"
+
+
+class TeamKey(BaseAuthentication):
+    """``Authorization: Bearer <key>``; the leaderboard is the address's."""
+
+    def authenticate(self, request: Request) -> tuple[AnonymousUser, LeaderboardTeam] | None:
+        """Return the team as ``request.auth``, or nothing when the request names no key.
+
+        Raises:
+            AuthenticationFailed: the key is not known at this leaderboard, or there is no such leaderboard.
+            Throttled: too many wrong keys came from this address.
+        """
+        scheme, _, key = request.headers.get("Authorization", "").partition(" ")
+        if scheme.lower() != "bearer" or not key.strip():
+            return None
+        board = stored.built_board(request.parser_context["kwargs"]["slug"])
+        try:
+            team = entries.enter(board=board, key=key.strip(), address=BaseThrottle().get_ident(request))
+        except entries.UnknownKey as error:
+            raise AuthenticationFailed(str(error)) from error
+        except entries.LimitReached as error:
+            raise Throttled(detail=str(error)) from error
+        return AnonymousUser(), team
+
+    def authenticate_header(self, request: Request) -> str:
+        """Return the scheme, so that a missing or wrong key answers 401."""
+        return "Bearer"
+
+
+class ReadThrottle(SimpleRateThrottle):
+    """Counts questions per address."""
+
+    scope = "leaderboard-read"
+
+    def get_cache_key(self, request: Request, view: APIView) -> str:
+        """Return the key that requests are counted under."""
+        return f"throttle:{self.scope}:{self.get_ident(request)}"
+
+
+class SubmitThrottle(SimpleRateThrottle):
+    """Counts sent zips per team."""
+
+    scope = "leaderboard-submit"
+
+    def get_cache_key(self, request: Request, view: APIView) -> str | None:
+        """Return the key that requests are counted under."""
+        team = request.auth
+        return f"throttle:{self.scope}:{team.pk}" if isinstance(team, LeaderboardTeam) else None
+
+
+class BoardView(APIView):
+    """Base of what whoever may see a leaderboard reads: its active teams, by their keys, and whom pages show it."""
+
+    authentication_classes = [TeamKey, SessionAuthentication]
+    permission_classes = [AllowAny]  # whether a leaderboard may be seen depends on the leaderboard
+    throttle_classes = [ReadThrottle]
+
+    def board(self, request: Request, slug: str) -> Leaderboard:
+        """Return the leaderboard. Raises Http404 for whoever may not see it."""
+        team = request.auth
+        if isinstance(team, LeaderboardTeam) and team.is_active:
+            return team.leaderboard
+        board = stored.visible_board(request.user, slug)
+        if board is None:
+            raise Http404
+        return board
+
+
+class TableView(BoardView):
+    """GET /api/leaderboards/<slug>/: the table, as the page shows it. 404 for whoever may not see it.
+
+    ``?sort=`` names a measure; ``?all=1`` shows every entry instead of each team's best.
+    """
+
+    def get(self, request: Request, slug: str) -> Response:
+        """Return measures, entries and references."""
+        board = self.board(request, slug)
+        table = tables.make_table(
+            board,
+            stored.shown_entries(board),
+            sort=request.query_params.get("sort", ""),
+            every_entry=request.query_params.get("all") == "1",
+        )
+        return Response(_table(board, table) | {"files": _files(request, board)})
+
+
+class FilesView(BoardView):
+    """GET /api/leaderboards/<slug>/files/: what may be downloaded, the archive of all first."""
+
+    def get(self, request: Request, slug: str) -> Response:
+        """Return the names, sizes and addresses."""
+        return Response({"files": _files(request, self.board(request, slug))})
+
+
+class FileView(BoardView):
+    """GET /api/leaderboards/<slug>/files/<name>: one of them. Any other name, the keys' above all, is 404."""
+
+    def perform_content_negotiation(self, request: Request, force: bool = False) -> tuple[BaseRenderer, str]:
+        """Take any Accept header: a file is sent as it is, and JSON is for errors alone."""
+        return super().perform_content_negotiation(request, force=True)
+
+    def get(self, request: Request, slug: str, name: str) -> FileResponse:
+        """Send the file."""
+        board = self.board(request, slug)
+        found = stored.public_file(board, name)
+        if found is None:
+            raise Http404
+        return FileResponse(
+            found.path.open("rb"),
+            as_attachment=True,
+            filename=stored.download_name(board, found),
+            content_type="application/octet-stream",
+        )
+
+
+class TeamView(APIView):
+    """Base of what only a team may do: its key is the permission, a session counts for nothing."""
+
+    authentication_classes = [TeamKey]
+    permission_classes = [AllowAny]  # initial() asks for the key
+    throttle_classes: list[type[BaseThrottle]] = [ReadThrottle]
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        """Refuse a request without a key."""
+        super().initial(request, *args, **kwargs)
+        if not isinstance(request.auth, LeaderboardTeam):
+            raise NotAuthenticated(NO_KEY)
+
+
+class SubmissionInput(serializers.Serializer[Any]):
+    """Form of a submission; the zip itself is checked when it is scored."""
+
+    file = serializers.FileField(allow_empty_file=True)
+    model = serializers.CharField(max_length=entries.LONGEST_MODEL)
+    description = serializers.CharField(
+        max_length=entries.LONGEST_DESCRIPTION, required=False, allow_blank=True, default=""
+    )
+    url = serializers.CharField(max_length=entries.LONGEST_URL, required=False, allow_blank=True, default="")
+
+
+class SubmissionsView(TeamView):
+    """GET and POST /api/leaderboards/<slug>/submissions/: what the team handed in; one more."""
+
+    parser_classes = [MultiPartParser]
+
+    def get_throttles(self) -> list[BaseThrottle]:
+        """Count zips apart."""
+        return [SubmitThrottle() if self.request.method == "POST" else ReadThrottle()]
+
+    def get(self, request: Request, slug: str) -> Response:
+        """Return the team's entries, newest first, and what is left of its limits."""
+        team = cast(LeaderboardTeam, request.auth)
+        so_far, board = stored.used(team), team.leaderboard
+        return Response(
+            {
+                "team": team.name,
+                "limits": {
+                    "daily": board.daily_limit,
+                    "used_within_24_hours": so_far.today,
+                    "total": board.total_limit,
+                    "used": so_far.total,
+                },
+                "submissions": [_submission(request, entry) for entry in stored.entries_of_team(team)],
+            }
+        )
+
+    def post(self, request: Request, slug: str) -> Response:
+        """Take a zip in: 201 for a new one, 200 for the same one again; scoring follows."""
+        body = SubmissionInput(data=request.data)
+        body.is_valid(raise_exception=True)
+        given = body.validated_data
+        file = cast(UploadedFile, given["file"])
+        try:
+            entry, new = entries.submit(
+                team=cast(LeaderboardTeam, request.auth),
+                about=entries.About(given["model"], given["description"], given["url"]),
+                upload=entries.Upload(file.chunks(), file.name or ""),
+            )
+        except entries.LimitReached as error:
+            raise Throttled(detail=str(error)) from error
+        code = status.HTTP_201_CREATED if new else status.HTTP_200_OK
+        return Response(_submission(request, entry), status=code)
+
+
+class SubmissionView(TeamView):
+    """GET /api/leaderboards/<slug>/submissions/<id>/: where a submission stands. Another team's: 404."""
+
+    def get(self, request: Request, slug: str, entry_id: int) -> Response:
+        """Return state, figures and defect."""
+        team = cast(LeaderboardTeam, request.auth)
+        entry = stored.entries_of_team(team).filter(pk=entry_id).first()
+        if entry is None:
+            raise Http404
+        return Response(_submission(request, entry))
+
+
+def _files(request: Request, board: Leaderboard) -> list[dict[str, Any]]:
+    return [
+        {
+            "name": file.name,
+            "bytes": file.bytes,
+            "address": reverse("api-leaderboard-file", args=[board.slug, file.name], request=request),
+        }
+        for file in stored.public_files(board)
+    ]
+
+
+def _submission(request: Request, entry: LeaderboardEntry) -> dict[str, Any]:
+    return {
+        "id": entry.pk,
+        "address": reverse(
+            "api-leaderboard-submission", args=[entry.team.leaderboard.slug, entry.pk], request=request
+        ),
+        "model": entry.model,
+        "description": entry.description,
+        "url": entry.url,
+        "file_name": entry.file_name,
+        "sha256": entry.sha256,
+        "state": entry.state,
+        "is_over": entry.state != EntryState.QUEUED,
+        "is_hidden": entry.is_hidden,
+        "defect": entry.defect,
+        "notes": stored.notes_of(entry),
+        "figures": entry.figures,
+        "created_at": entry.created_at,
+        "scored_at": entry.scored_at,
+    }
+
+
+def _table(board: Leaderboard, table: tables.Table) -> dict[str, Any]:
+    names = [measure.name for measure in table.measures]
+    return {
+        "leaderboard": board.slug,
+        "title": board.title,
+        "note": board.note,
+        "version": board.version.name,
+        "version_sha256": board.version.manifest_sha256,
+        "split": board.split or "all",
+        "rehearsal": stored.is_rehearsal(board),
+        "open": board.is_open,
+        "limits": {"daily": board.daily_limit, "total": board.total_limit},
+        "expected": board.tasks,
+        "sort": table.sort.name,
+        "measures": [
+            {
+                "name": measure.name,
+                "task": measure.task,
+                "unit": measure.unit,
+                "better": measure.better.value,
+                "count": count,
+                "counted": measure.counted,
+            }
+            for measure, count in zip(table.measures, table.counts, strict=True)
+        ],
+        "entries": [
+            {
+                "place": row.place,
+                "team": row.entry.team.name,
+                "model": row.entry.model,
+                "description": row.entry.description,
+                "url": row.entry.url,
+                "created_at": row.entry.created_at,
+                "figures": _figures(names, row.figures),
+            }
+            for row in table.rows
+        ],
+        "references": [
+            {"name": one.name, "figures": _figures(names, one.figures)} for one in table.references
+        ],
+    }
+
+
+def _figures(names: list[str], figures: Any) -> dict[str, dict[str, float | None]]:
+    return {
+        name: {"value": one.value, "low": one.low, "high": one.high}
+        for name, one in zip(names, figures, strict=True)
+    }

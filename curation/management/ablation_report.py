@@ -1,0 +1,100 @@
+"""The papers' tables beside ours, for a terminal and as JSON."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from curation.models import DatasetVersion
+from curation.scorer.recipes import COLUMN_MEASURES, TABLE_COLUMNS, TABLES
+from curation.services.ablation_tables import AblationRow, Cell, RowState, curve
+
+STATES = {
+    RowState.TRAINED: "trained, not evaluated",
+    RowState.MISSING: "not made",
+    RowState.OTHERS: "not ours",
+}
+
+
+def statement(version: DatasetVersion, split: str, rows: Iterable[AblationRow]) -> str:
+    """Say what may not be concluded: ours is another dataset, and other models."""
+    models = sorted({row.scorer.config.get("model", "") for row in rows if row.scorer is not None} - {""})
+    started = f", from {', '.join(models)}" if models else ""
+    return (
+        f"Ours is {version.name}, {split or 'all splits'}{started}: another dataset, and where the model differs "
+        "another model. Compare the order of rows, not their heights; ranks and P@1 also depend on how many texts "
+        "are ranked at a time, about 990 in the paper. The paper's are of Sherlock's test set, comparison also of "
+        "its validation set."
+    )
+
+
+def as_lines(rows: Sequence[AblationRow]) -> Iterator[str]:
+    """Yield the lines of all tables; each cell is paper | ours (interval)."""
+    for table in TABLES:
+        members = [row for row in rows if table in row.recipe.tables]
+        shown = TABLE_COLUMNS[table]
+        lines = [["", *(COLUMN_MEASURES[name].short for name in shown), ""]]
+        for row in _ordered(table, members):
+            cells = [_cell(row.cells[name]) for name in shown]
+            lines.append([row.recipe.words, *cells, _rests_on(row, shown)])
+        yield ""
+        yield f"{table}: paper | ours (95 % interval)"
+        yield from _aligned(lines)
+
+
+def _aligned(lines: Sequence[Sequence[str]]) -> Iterator[str]:
+    """Yield lines of columns, the first and the last one to the left, the others to the right."""
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    for first, *cells, last in lines:
+        middle = "".join(f"  {cell:>{width}}" for cell, width in zip(cells, widths[1:-1], strict=True))
+        yield f"{first:{widths[0]}}{middle}  {last}".rstrip()
+
+
+def _ordered(table: str, rows: Sequence[AblationRow]) -> list[AblationRow]:
+    return [row for _, row in curve(rows)] if table == "Figure 5" else list(rows)
+
+
+def _cell(cell: Cell) -> str:
+    paper = "–" if cell.paper is None else f"{cell.paper:.1f}"
+    if cell.value is None:
+        return f"{paper} | –"
+    if cell.low is None or cell.high is None:
+        return f"{paper} | {cell.value:.1f}"
+    return f"{paper} | {cell.value:.1f} ({cell.low:.1f}–{cell.high:.1f})"
+
+
+def _rests_on(row: AblationRow, shown: Sequence[str]) -> str:
+    """Say what a row rests on, and what speaks against its figures."""
+    counted = row.counted(shown)
+    said = [
+        STATES.get(row.state, "") or (f"n: {counted}" if counted else ""),
+        f"from {row.model}" if row.model else "",
+        f"unlike the recipe: {', '.join(row.differs)}" if row.differs else "",
+        f"! {row.known_words}" if row.known_words else "",
+    ]
+    return "; ".join(filter(None, said))
+
+
+def as_json(rows: Iterable[AblationRow]) -> list[dict[str, Any]]:
+    """Return the rows as plain values."""
+    return [
+        {
+            "recipe": row.recipe.name,
+            "words": row.recipe.words,
+            "tables": list(row.recipe.tables),
+            "state": row.state.value,
+            "scorer": row.scorer.pk if row.scorer is not None else None,
+            "evaluation": row.evaluation.pk if row.evaluation is not None else None,
+            "differs": list(row.differs),
+            "pairs_known_from_training": row.known_pairs,
+            "cells": {
+                name: {
+                    "paper": cell.paper,
+                    "value": cell.value,
+                    "low": cell.low,
+                    "high": cell.high,
+                    "n": cell.n,
+                }
+                for name, cell in row.cells.items()
+            },
+        }
+        for row in rows
+    ]

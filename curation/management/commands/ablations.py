@@ -1,0 +1,108 @@
+"""``manage.py ablations --project P --version V [--recipes a,b] [--batch-sizes 4,8] [--model M] [--steps N]``."""
+
+from argparse import ArgumentParser
+from typing import Any
+
+from curation.management.ablation_report import as_json, as_lines, statement
+from curation.management.commands.train_scorer import absolute_start
+from curation.management.rows import split_called, version_called
+from curation.models import DatasetVersion
+from curation.scorer.recipes import ours
+from curation.selectors.jobs import ABLATIONS
+from curation.services.ablation_tables import ablation_table
+from curation.services.ablations import AblationOptions, request_ablations
+from curation.versions.evaluation_plan import ALL
+from hits.management.base import bad_input, emit_json
+from hits.management.jobs import JobCommand
+from hits.management.rows import project_called
+from hits.models import Job
+
+
+class Command(JobCommand):
+    """Make rows of the paper's tables with our own data, and print both beside one another."""
+
+    help = "Train and evaluate the rows of the paper's table 3, figures 4a and 5 and table 4, and print both tables."
+    tasks = (ABLATIONS,)
+    names_version = True
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Declare the flags; what is absent is as in the paper."""
+        super().add_arguments(parser)
+        parser.add_argument("--project", help="the project's short name")
+        parser.add_argument("--version", help="the sealed version to train on and to evaluate")
+        parser.add_argument(
+            "--split", help=f"what is evaluated: train, val, test or {ALL}; test or val if any"
+        )
+        parser.add_argument(
+            "--recipes", default="", help=f"which rows, with commas between: {', '.join(ours())}"
+        )
+        parser.add_argument("--batch-sizes", default="", help="further points of the curve, such as 4,8,16")
+        parser.add_argument(
+            "--model", type=absolute_start, default="", help="what every training starts from"
+        )
+        parser.add_argument(
+            "--steps", type=int, default=0, help="of each training at most; 0 is all of its epochs"
+        )
+        parser.add_argument("--epochs", type=int, default=0, help="of each training; 0 is the paper's")
+        parser.add_argument("--batch-size", type=int, default=0, help="of the rows that do not vary it")
+        parser.add_argument(
+            "--chunk-size", type=int, default=0, help="pairs in memory at once, by gradient caching"
+        )
+        parser.add_argument("--seed", type=int, default=0, help="of every random draw (0)")
+        parser.add_argument(
+            "--show", action="store_true", help="print the tables as they stand, and make nothing"
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Make the rows, unless they are only to be shown."""
+        if not options["show"]:
+            super().handle(*args, **options)
+            return
+        version = version_called(options["version"], project_called(options["project"]))
+        self._print(version, split_called(version, options["split"]), options["json"], {})
+
+    def request(self, *, queue: bool, **options: Any) -> Job:
+        """Ask for the rows."""
+        version = version_called(options["version"], project_called(options["project"]))
+        wanted = AblationOptions(
+            split=split_called(version, options["split"]),
+            recipes=tuple(filter(None, options["recipes"].split(","))),
+            batch_sizes=_sizes(options["batch_sizes"]),
+            model=options["model"],
+            steps=options["steps"],
+            epochs=options["epochs"],
+            batch_size=options["batch_size"],
+            chunk_size=options["chunk_size"],
+            seed=options["seed"],
+        )
+        return request_ablations(version=version, options=wanted, by=None, queue=queue)
+
+    def finish(self, job: Job, options: dict[str, Any]) -> None:
+        """Print both tables, and what could not be made and why."""
+        if options["background"]:
+            super().finish(job, options)
+            return
+        version = DatasetVersion.objects.get(pk=job.args["version"])
+        facts = {"job": job.pk, "state": job.state, **job.result}
+        self._print(version, job.args["options"]["split"], options["json"], facts)
+
+    def _print(self, version: DatasetVersion, split: str, is_json: bool, facts: dict[str, Any]) -> None:
+        rows = ablation_table(version, split)
+        said = statement(version, split, rows)
+        if is_json:
+            emit_json(self, {**facts, "statement": said, "rows": as_json(rows)})
+            return
+        self.stdout.write(said)
+        for line in as_lines(rows):
+            self.stdout.write(line)
+        for name, why in facts.get("refused", {}).items():
+            self.stdout.write(f"Not made: {name}: {why}")
+
+
+def _sizes(given: str) -> tuple[int, ...]:
+    try:
+        return tuple(int(size) for size in given.split(",") if size)
+    except ValueError as error:
+        raise bad_input(
+            f"--batch-sizes {given!r}: use whole numbers with commas between, such as 4,8,16"
+        ) from error

@@ -1,0 +1,78 @@
+"""``manage.py analyse_errors EVALUATION``: can a model's errors be foretold, and which are the worst?"""
+
+from argparse import ArgumentParser
+from typing import Any
+
+from curation.evaluation.errors import AGREEMENT
+from curation.models import ErrorAnalysis, Evaluation
+from curation.selectors.jobs import ERROR_ANALYSIS
+from curation.services.error_analysis import ErrorOptions, request_error_analysis
+from hits.management.base import bad_input, emit_json
+from hits.management.jobs import JobCommand, absolute_model
+from hits.models import Job
+
+WORDS = {
+    "image": "features of the image",
+    "text": "mean vector of the inferences",
+    "agreement": "human agreement",
+}
+
+
+class Command(JobCommand):
+    """Analyse the errors of an evaluation on the comparison task."""
+
+    help = "Say whether a model's errors on the comparison task can be foretold, and keep the worst of them."
+    tasks = (ERROR_ANALYSIS,)
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Declare the flags."""
+        super().add_arguments(parser)
+        parser.add_argument("evaluation", nargs="?", type=int, help="its number, as in its page's address")
+        parser.add_argument(
+            "--agreement",
+            type=float,
+            default=AGREEMENT,
+            help=f"people agree by more than that ({AGREEMENT:g})",
+        )
+        parser.add_argument(
+            "--encoder", type=absolute_model, default="", help="of image features, such as clip:<folder>"
+        )
+        parser.add_argument("--shown", type=int, default=12, help="mistakes of each gallery (12)")
+        parser.add_argument("--seed", type=int, default=0, help="of folds and intervals (0)")
+
+    def request(self, *, queue: bool, **options: Any) -> Job:
+        """Ask for the analysis."""
+        found = Evaluation.objects.filter(pk=options["evaluation"]).select_related("project").first()
+        if found is None:
+            rows = Evaluation.objects.exclude(figures={}).order_by("-pk").values_list("pk", flat=True)[:10]
+            known = ", ".join(map(str, rows)) or "none yet"
+            wrong = "is missing" if options["evaluation"] is None else f"{options['evaluation']} is not known"
+            raise bad_input(f"evaluation: {wrong}; the newest are {known}")
+        wanted = ErrorOptions(
+            agreement=options["agreement"],
+            encoder=options["encoder"],
+            seed=options["seed"],
+            shown=options["shown"],
+        )
+        row = request_error_analysis(evaluation=found, options=wanted, by=None, queue=queue)
+        assert row.job is not None
+        return row.job
+
+    def finish(self, job: Job, options: dict[str, Any]) -> None:
+        """Print the areas beside the paper's."""
+        if options["background"]:
+            super().finish(job, options)
+            return
+        row = ErrorAnalysis.objects.get(pk=job.result["analysis"])
+        if options["json"]:
+            emit_json(
+                self, {"job": job.pk, "state": job.state, "figures": row.figures, "galleries": row.galleries}
+            )
+            return
+        figures = row.figures
+        self.stdout.write(
+            f"{figures['kept']} of {figures['asked']} images; area under the ROC curve, chance 50:"
+        )
+        for name, area in figures["predictors"].items():
+            said = f"{area['value']:.1f} ({area['low']:.1f} to {area['high']:.1f}); paper {area['paper']:.0f}"
+            self.stdout.write(f"  {WORDS[name]}: {said}")

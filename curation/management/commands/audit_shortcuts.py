@@ -1,0 +1,70 @@
+"""``manage.py audit_shortcuts --project P --version V [--split S]``: how far one gets without the image."""
+
+from argparse import ArgumentParser
+from typing import Any
+
+from curation.evaluation.measures import MEASURES, figure_of
+from curation.evaluation.shortcuts import Shortcut
+from curation.management.rows import split_called, version_called
+from curation.models import Evaluation
+from curation.selectors.jobs import SHORTCUTS
+from curation.services.shortcuts import ShortcutOptions, request_shortcuts
+from curation.versions.evaluation_plan import ALL
+from hits.management.base import emit_json
+from hits.management.jobs import JobCommand
+from hits.management.rows import project_called
+from hits.models import Job
+
+MEANING = (
+    "More than Random's, and the more the worse: an inference can then be guessed from words alone, and a model's "
+    "figure says less about seeing."
+)
+
+
+class Command(JobCommand):
+    """Measure baselines that look at no photo, on the evaluation sets of a sealed version."""
+
+    help = "Measure how well texts alone retrieve, localize and order inferences: random, text only, answer prior."
+    tasks = (SHORTCUTS,)
+    names_version = True
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Declare the flags."""
+        super().add_arguments(parser)
+        parser.add_argument("--project", help="the project's short name")
+        parser.add_argument("--version", help="a sealed version")
+        parser.add_argument("--split", help=f"train, val, test or {ALL}; test or val where there is one")
+        parser.add_argument("--only", default="", help=f"some of {', '.join(Shortcut)}, with commas between")
+        parser.add_argument("--seed", type=int, default=0, help="of every random draw (0)")
+
+    def request(self, *, queue: bool, **options: Any) -> Job:
+        """Ask for the audits."""
+        version = version_called(options["version"], project_called(options["project"]))
+        which = tuple(filter(None, options["only"].split(","))) or tuple(one.value for one in Shortcut)
+        wanted = ShortcutOptions(
+            split=split_called(version, options["split"]), seed=options["seed"], which=which
+        )
+        return request_shortcuts(version=version, options=wanted, by=None, queue=queue)
+
+    def finish(self, job: Job, options: dict[str, Any]) -> None:
+        """Print the figures, and what they mean."""
+        if options["background"]:
+            super().finish(job, options)
+            return
+        rows = list(Evaluation.objects.filter(pk__in=job.result["evaluations"]).order_by("pk"))
+        if options["json"]:
+            found = [{"label": row.label, **row.options, "figures": row.figures} for row in rows]
+            emit_json(self, {"job": job.pk, "state": job.state, "baselines": found, "meaning": MEANING})
+            return
+        for row in rows:
+            said = ", ".join(f"{measure.short} {_said(row, measure.path)}" for measure in MEASURES.values())
+            self.stdout.write(f"{row.label}: {said}")
+        self.stdout.write(MEANING)
+
+
+def _said(row: Evaluation, path: tuple[str, str]) -> str:
+    found = figure_of(row.figures, path)
+    value, low, high = (found.get(name) for name in ("value", "low", "high"))
+    if value is None:
+        return "–"
+    return f"{value:.1f}" if low is None or high is None else f"{value:.1f} ({low:.1f} to {high:.1f})"

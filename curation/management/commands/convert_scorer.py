@@ -1,0 +1,76 @@
+"""``manage.py convert_scorer CHECKPOINT --tokenizer FOLDER_OR_HUB --out DIR``."""
+
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from curation.records import InvalidInput
+from curation.scorer.config import TextMode
+from hits.management.base import DeerstalkerCommand, bad_input, emit_json, interrupted
+
+NAMES = ("vit-b16", "rn50x16", "rn50x64", "rn50x64-multitask")
+
+
+class Command(DeerstalkerCommand):
+    """Turn a published checkpoint into a scorer's folder."""
+
+    help = (
+        "Turn a checkpoint of the Sherlock corpus's authors (or another of OpenAI's names and shapes) into a "
+        "scorer's folder. It is read as numbers alone; the folder is there as a whole or not at all."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Declare the flags."""
+        super().add_arguments(parser)
+        parser.add_argument("checkpoint", type=Path, help="the .pt file")
+        parser.add_argument(
+            "--tokenizer",
+            required=True,
+            metavar="FOLDER_OR_HUB",
+            help="a CLIP's tokenizer, such as openai/clip-vit-base-patch16; checkpoints carry none",
+        )
+        parser.add_argument(
+            "--out", type=Path, required=True, metavar="DIR", help="a folder that is not there yet"
+        )
+        parser.add_argument("--name", choices=NAMES, default="", help="which published one it is")
+        parser.add_argument(
+            "--text-mode",
+            choices=[mode.value for mode in TextMode],
+            help="how it was trained; default: its name's",
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Convert, and print what came of it."""
+        from curation.scorer.published import convert_published
+
+        mode = options["text_mode"]
+        try:
+            made = convert_published(
+                options["checkpoint"],
+                options["tokenizer"],
+                options["out"],
+                name=options["name"],
+                text_mode=TextMode(mode) if mode else None,
+            )
+        except InvalidInput as error:
+            raise bad_input(str(error)) from error
+        except KeyboardInterrupt as error:
+            raise interrupted() from error
+        if options["json"]:
+            emit_json(
+                self,
+                {
+                    "folder": str(made.folder),
+                    "name": made.name,
+                    "sha256": made.sha256,
+                    "checkpoint_sha256": made.checkpoint_sha256,
+                    "parameters": made.parameters,
+                    "text_mode": made.text_mode.value,
+                },
+            )
+            return
+        called = made.name or "a CLIP of OpenAI's shapes"
+        self.stdout.write(
+            f"{made.folder}: {called}, {made.parameters:,} parameters, text mode {made.text_mode}; "
+            f"sha256 {made.sha256}"
+        )

@@ -1,0 +1,80 @@
+"""``manage.py create_leaderboard VERSION --project P [--split S] --title T``: a leaderboard of a sealed version."""
+
+from argparse import ArgumentParser
+from typing import Any
+
+from curation.management.rows import split_called, version_called
+from curation.records import InvalidInput
+from curation.selectors.jobs import BUILD_LEADERBOARD
+from curation.services.leaderboards import Limits, Wording, create_leaderboard
+from curation.versions.evaluation_plan import ALL, chosen_proposals
+from hits.management.base import bad_input, emit_json
+from hits.management.jobs import JobCommand
+from hits.management.rows import project_called
+from hits.models import Job
+
+
+class Command(JobCommand):
+    """Make a leaderboard of one split of a sealed version and build its files; it is closed and for members only."""
+
+    help = "Make a leaderboard of one split of a sealed version and build its files."
+    tasks = (BUILD_LEADERBOARD,)
+    names_version = True
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Declare the flags."""
+        super().add_arguments(parser)
+        parser.add_argument(
+            "name", nargs="?", default="", metavar="VERSION", help="a sealed version; or name it by --version"
+        )
+        parser.add_argument("--version", default="", help="the same, as other commands take it")
+        parser.add_argument("--project", default="", help="the project's short name")
+        parser.add_argument("--split", help=f"train, val, test or {ALL}; test or val where there is one")
+        parser.add_argument("--title", default="", help="what its page is called; its address is made of it")
+        parser.add_argument("--note", default="", help="a paragraph above the table")
+        parser.add_argument("--daily", type=int, default=2, help="submissions a team within 24 hours")
+        parser.add_argument("--total", type=int, default=50, help="submissions a team in all")
+        parser.add_argument(
+            "--proposals",
+            type=int,
+            metavar="RUN",
+            help="run of box proposals; the newest without, 0 for none",
+        )
+
+    def request(self, *, queue: bool, **options: Any) -> Job:
+        """Make the row and return the job that builds its files."""
+        names = set(filter(None, (options["name"], options["version"])))
+        if not names or not options["title"]:
+            raise bad_input("name the version and --title, or a job to --resume")
+        if len(names) > 1:
+            raise bad_input(
+                f"--version {options['version']}: {options['name']} is named too; name one version"
+            )
+        version = version_called(names.pop(), project_called(options["project"]))
+        try:
+            proposals = chosen_proposals(version, options["proposals"])
+        except InvalidInput as error:
+            raise bad_input(str(error)) from error
+        board = create_leaderboard(
+            version=version,
+            split=split_called(version, options["split"]),
+            wording=Wording(options["title"], options["note"]),
+            limits=Limits(options["daily"], options["total"]),
+            proposals=proposals,
+            by=None,
+            queue=queue,
+        )
+        assert board.job is not None, "it was made with the job that builds its files"
+        return board.job
+
+    def finish(self, job: Job, options: dict[str, Any]) -> None:
+        """Print the short name that the other commands and the address have."""
+        board = job.leaderboard
+        if options["json"]:
+            emit_json(
+                self, {"job": job.pk, "state": job.state, "leaderboard": board.slug, "expected": board.tasks}
+            )
+        elif options["background"]:
+            self.stdout.write(f"{board.slug}: job {job.pk} is queued")
+        else:
+            self.stdout.write(f"{board.slug}: {sum(board.tasks.values())} scores in {len(board.tasks)} files")

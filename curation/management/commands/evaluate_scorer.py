@@ -1,0 +1,129 @@
+"""``manage.py evaluate_scorer --version V --scorer NAME|ENCODER [--split test] [--texts clue] [--region-mode …]``."""
+
+from argparse import ArgumentParser
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from curation.features.encoder import DEFAULT_ENCODER, POOLED_ENCODER
+from curation.management.evaluation_options import add_set_options, set_options
+from curation.management.rows import version_called
+from curation.models import DatasetVersion, Evaluation
+from curation.selectors.jobs import EVALUATE
+from curation.selectors.scorers import PREFIX, ready_scorers, scorer_called
+from curation.services.evaluations import (
+    EvaluationOptions,
+    request_baseline_evaluation,
+    request_evaluation,
+    request_file_evaluation,
+    request_judgments_evaluation,
+)
+from hits.domain.regions import RegionMode
+from hits.management.base import bad_input
+from hits.management.jobs import JobCommand, absolute_model, absolute_path
+from hits.management.rows import project_called
+from hits.models import Job
+
+MOST_NAMED = 10  # scorers in a message
+
+
+class Command(JobCommand):
+    """Measure a scorer, an encoder, a file of predictions, people, or chance on a split of a sealed version."""
+
+    help = (
+        "Measure how well a scorer, an encoder, a file of predictions, people or chance does on the three tasks of a "
+        "split of a sealed version. Stopped or killed, it goes on with the vectors that were made."
+    )
+    tasks = (EVALUATE,)
+    names_version = True
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Declare the flags."""
+        super().add_arguments(parser)
+        add_set_options(parser, is_version_needed=False)
+        what = parser.add_mutually_exclusive_group()
+        what.add_argument(
+            "--scorer",
+            type=absolute_model,
+            help="a scorer's name, scorer:<name or number>, label-sentence, clip:<hub id or folder>, …",
+        )
+        what.add_argument("--predictions", type=Path, help="zip of a submission, or a task's .npy or .json")
+        what.add_argument("--judgments", action="store_true", help="people, by their judgments")
+        what.add_argument("--random", action="store_true", help="chance, drawn with --random-seed")
+        parser.add_argument("--random-seed", type=int, default=0, metavar="SEED")
+        modes = (
+            f"how regions are drawn: {', '.join(RegionMode)}; hide is also only_context; default as trained"
+        )
+        parser.add_argument("--region-mode", default="", help=modes)
+        score = parser.add_argument_group("BERTScore of what was retrieved, with a model saved in a folder")
+        score.add_argument("--bertscore", type=absolute_path, default="", metavar="FOLDER")
+        score.add_argument("--bertscore-layer", type=int, default=17, help="17 is RoBERTa-Large's")
+        score.add_argument(
+            "--bertscore-baseline", type=float, default=0.83122575, help="RoBERTa-Large's; 0 does not rescale"
+        )
+        parser.add_argument("--label", default="", help="what tables call it; needed with --predictions")
+
+    def request(self, *, queue: bool, **options: Any) -> Job:
+        """Ask for the evaluation."""
+        if not options["version"]:
+            raise bad_input("name --version, or a job to --resume")
+        project = project_called(options["project"]) if options["project"] else None
+        version = version_called(options["version"], project)
+        row = _requested(version, options, queue=queue)
+        assert row.job is not None
+        return row.job
+
+
+def _requested(version: DatasetVersion, given: Mapping[str, Any], *, queue: bool) -> Evaluation:
+    options = EvaluationOptions(
+        sets=set_options(given),
+        proposals=given["proposals"],
+        region_mode=_region_mode(given["region_mode"]),
+        label=given["label"],
+        more=_bertscore(given),
+    )
+    common: dict[str, Any] = {
+        "project": version.project,
+        "by": None,
+        "version": version,
+        "split": given["split"],
+        "options": options,
+        "queue": queue,
+    }
+    if given["scorer"]:
+        return request_evaluation(encoder=_encoder(version, given["scorer"]), **common)
+    if given["predictions"]:
+        return request_file_evaluation(predictions=given["predictions"], **common)
+    if given["judgments"]:
+        return request_judgments_evaluation(**common)
+    if given["random"]:
+        return request_baseline_evaluation(seed=given["random_seed"], **common)
+    raise bad_input("say what to evaluate: --scorer, --predictions, --judgments or --random")
+
+
+def _region_mode(given: str) -> str:
+    """Return a mode by the one name that is kept for it; what is no mode is left to be refused."""
+    try:
+        return RegionMode(given).value
+    except ValueError:
+        return given
+
+
+def _bertscore(given: Mapping[str, Any]) -> dict[str, Any]:
+    if not given["bertscore"]:
+        return {}
+    layer, baseline = given["bertscore_layer"], given["bertscore_baseline"]
+    return {"bertscore": {"folder": given["bertscore"], "layer": layer, "baseline": baseline}}
+
+
+def _encoder(version: DatasetVersion, name: str) -> str:
+    """Return an encoder's name; a scorer may be named without its prefix."""
+    if ":" in name or name in {DEFAULT_ENCODER, POOLED_ENCODER}:
+        return name
+    if scorer_called(version.project, name) is None:
+        known = ", ".join(one.name for one in ready_scorers(version.project)[:MOST_NAMED]) or "none yet"
+        raise bad_input(
+            f"--scorer {name}: there is no such scorer in {version.project.slug}; known: {known}; "
+            f"or name an encoder: {DEFAULT_ENCODER}, clip:<hub id or folder>"
+        )
+    return f"{PREFIX}{name}"

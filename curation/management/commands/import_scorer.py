@@ -1,0 +1,43 @@
+"""``manage.py import_scorer FOLDER --project P --name N``."""
+
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from curation.selectors.jobs import IMPORT_SCORER
+from curation.services.scorers import request_import
+from hits.management.base import bad_input
+from hits.management.jobs import JobCommand
+from hits.management.rows import project_called
+from hits.models import Job
+
+
+class Command(JobCommand):
+    """Take a scorer's folder in, such as ``convert_scorer`` writes: read it to its end, and copy it."""
+
+    help = (
+        "Take a scorer's folder in. It is read to its end and copied, whole or not at all, and can then choose "
+        "candidates, be evaluated, and be trained further."
+    )
+    tasks = (IMPORT_SCORER,)
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Declare the flags."""
+        super().add_arguments(parser)
+        parser.add_argument(
+            "folder", nargs="?", type=Path, help="with scorer.json and the files that it names"
+        )
+        parser.add_argument("--project", help="the project's short name")
+        parser.add_argument("--name", default="", help="what the scorer is called from now on")
+
+    def request(self, *, queue: bool, **options: Any) -> Job:
+        """Ask for it."""
+        if options["folder"] is None or not options["name"]:
+            raise bad_input("name FOLDER and --name, or a job to --resume")
+        return request_import(
+            project=project_called(options["project"]),
+            by=None,
+            folder=options["folder"],
+            name=options["name"],
+            queue=queue,
+        )

@@ -1,0 +1,67 @@
+"""``manage.py leaderboard_team LEADERBOARD NAME [--new-key | --activate | --deactivate]``: who may hand in."""
+
+from argparse import ArgumentParser
+from typing import Any
+
+from curation.models.leaderboards import Leaderboard, LeaderboardTeam
+from curation.services.leaderboards import add_team, renew_key, set_active
+from hits.management.base import DeerstalkerCommand, bad_input, emit_json
+
+
+class Command(DeerstalkerCommand):
+    """Add a team to a leaderboard and print its key, which is kept nowhere; or change a team."""
+
+    help = "Add a team to a leaderboard and print its key, this once; or give it a new key, or stop it."
+    names_version = True
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Declare the flags."""
+        super().add_arguments(parser)
+        parser.add_argument("leaderboard", help="its short name, as in its address")
+        parser.add_argument("name", help="the team's name, as in the table")
+        parser.add_argument("--version", help="the version that the leaderboard must be of")
+        acts = parser.add_mutually_exclusive_group()
+        acts.add_argument("--new-key", action="store_true", help="the old key opens nothing from now on")
+        acts.add_argument("--activate", action="store_true", help="let it hand in again")
+        acts.add_argument("--deactivate", action="store_true", help="let it hand in no more")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Do it, and print the key where there is a new one."""
+        board = _board(options["leaderboard"], options["version"])
+        key = ""
+        if options["new_key"]:
+            team = _team(board, options["name"])
+            key = renew_key(team=team, by=None)
+        elif options["activate"] or options["deactivate"]:
+            team = _team(board, options["name"])
+            set_active(team=team, is_active=options["activate"], by=None)
+        else:
+            team, key = add_team(board=board, name=options["name"], by=None)
+        if options["json"]:
+            emit_json(
+                self,
+                {"leaderboard": board.slug, "team": team.name, "is_active": team.is_active, "key": key},
+            )
+        else:
+            self.stdout.write(key or f"{team.name}: {'active' if team.is_active else 'not active'}")
+
+
+def _board(slug: str, version: str | None) -> Leaderboard:
+    found = Leaderboard.objects.select_related("project", "version").filter(slug=slug).first()
+    if found is None:
+        known = ", ".join(Leaderboard.objects.values_list("slug", flat=True)[:10]) or "none yet"
+        raise bad_input(f"leaderboard {slug}: there is no such leaderboard; known: {known}")
+    if version is not None and version != found.version.name:
+        raise bad_input(
+            f"--version {version}: leaderboard {slug} is of {found.version.name}; name another leaderboard"
+        )
+    return found
+
+
+def _team(board: Leaderboard, name: str) -> LeaderboardTeam:
+    teams = LeaderboardTeam.objects.filter(leaderboard=board).select_related("leaderboard__project")
+    found = teams.filter(name=name).first()
+    if found is None:
+        known = ", ".join(teams.values_list("name", flat=True)[:10]) or "none yet"
+        raise bad_input(f"team {name}: there is no such team; known: {known}")
+    return found

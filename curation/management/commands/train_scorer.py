@@ -1,0 +1,117 @@
+"""``manage.py train_scorer --project P --version V [--model clip:…|scorer:NAME|tiny] [the settings …]``."""
+
+from argparse import ArgumentParser, BooleanOptionalAction
+from dataclasses import fields
+from os import sep
+from typing import Any
+
+from curation.management.rows import version_called
+from curation.records import InvalidInput
+from curation.scorer.config import TrainingConfig
+from curation.scorer.recipes import default_model, get, trainable
+from curation.selectors.jobs import TRAIN_SCORER
+from curation.selectors.scorers import PREFIX
+from curation.services.scorer_splits import VAL_SHARE
+from curation.services.scorers import request_training, short_model, unused_name
+from hits.management.base import bad_input
+from hits.management.jobs import JobCommand, absolute_model
+from hits.management.rows import project_called
+from hits.models import Job
+
+SETTINGS = {field.name: field for field in fields(TrainingConfig)}
+HELP = {
+    "model": f"what training starts from: clip:<hub id or folder>, {PREFIX}<name of a ready one>, or tiny",
+    "region_mode": "how a region is drawn: highlight, hide, only_region, position_only or none",
+    "text_mode": "inference, clue or multitask",
+    "crop": "two_squares, centre or pad",
+    "batch_size": "pairs per step over all processes; one less is the number of negatives",
+    "chunk_size": "pairs in memory at once, by gradient caching; 0 is the whole batch",
+    "learning_rate": "of AdamW",
+    "weight_decay": "of AdamW",
+    "warmup_steps": "the rate rises over so many steps",
+    "epochs": "passes over the pairs",
+    "max_steps": "end after so many steps; 0 does not",
+    "checkpoint_every": "steps between validations",
+    "patience": "validations without a better P@1 until it ends; 0 is never",
+    "reduce_on_plateau": "a tenth of the rate after a validation without a lower loss, as the published code",
+    "augment": "the four augmentations of each half",
+    "grayscale": "probability of a grey picture",
+    "precision": "auto, fp32 or bf16",
+    "compile": "compile the towers by torch.compile",
+    "processes": "how many work together, by torchrun",
+    "device": "such as cpu or cuda; chosen when absent",
+    "seed": "of every random draw",
+}
+
+
+class Command(JobCommand):
+    """Train a scorer on a sealed version; it shows on the page Scorers, and stops and goes on there too."""
+
+    help = "Train a scorer on the pairs of a sealed version. Stopped or killed, it goes on where it ended."
+    tasks = (TRAIN_SCORER,)
+    names_version = True
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Declare the flags; the settings are those of ``TrainingConfig``, their defaults the paper's."""
+        super().add_arguments(parser)
+        parser.add_argument("--project", help="the project's short name")
+        parser.add_argument("--version", help="the sealed version to train on")
+        parser.add_argument("--name", default="", help="of the scorer; absent: version, model and a number")
+        parser.add_argument("--split", help="what to train on; train where the version has it")
+        parser.add_argument("--val-split", help="what chooses the checkpoint; val where the version has it")
+        share = "of the photos that validate, where both are one split"
+        parser.add_argument("--val-share", type=float, default=VAL_SHARE, help=share)
+        rows = f"the settings of a row of the paper's tables: {', '.join(trainable())}"
+        parser.add_argument("--recipe", default="", help=rows)
+        settings = parser.add_argument_group("settings")
+        for name in HELP:
+            _add_setting(settings, name)
+
+    def request(self, *, queue: bool, **options: Any) -> Job:
+        """Ask for the training."""
+        project = project_called(options["project"])
+        version = version_called(options["version"], project)
+        config = _config(options)
+        scorer = request_training(
+            project=project,
+            by=None,
+            version=version,
+            name=options["name"] or unused_name(project, f"{version.name} {short_model(config.model)}"),
+            config=config,
+            train_split=options["split"],
+            val_split=options["val_split"],
+            val_share=options["val_share"],
+            recipe=options["recipe"],
+            queue=queue,
+        )
+        assert scorer.job is not None
+        return scorer.job
+
+
+def _add_setting(group: Any, name: str) -> None:
+    """Declare the flag of a setting; one that is not given is left to the recipe or the default."""
+    flag, default = f"--{name.replace('_', '-')}", SETTINGS[name].default
+    if isinstance(default, bool):
+        group.add_argument(flag, action=BooleanOptionalAction, default=None, help=HELP[name])
+        return
+    kind = absolute_start if name == "model" else type(default)
+    if not isinstance(default, int | float):
+        kind = kind if name == "model" else str
+    shown = default_model() if name == "model" else str(default) or "none"
+    group.add_argument(flag, type=kind, default=None, help=f"{HELP[name]}; default {shown}")
+
+
+def absolute_start(given: str) -> str:
+    """Return what training starts from with a folder's absolute path; a scorer's name stays as it is."""
+    place = given.removeprefix(PREFIX)
+    return given if place != given and sep not in place else absolute_model(given)
+
+
+def _config(options: dict[str, Any]) -> TrainingConfig:
+    given = {name: options[name] for name in HELP if options[name] is not None}
+    try:
+        if options["recipe"]:
+            return get(options["recipe"]).config(**given)
+        return TrainingConfig.from_json({"model": default_model()} | given)
+    except InvalidInput as error:
+        raise bad_input(str(error)) from error

@@ -1,0 +1,40 @@
+"""Flags that commands about evaluation share: which version, which split, and how its sets are made."""
+
+from argparse import ArgumentParser
+from collections.abc import Mapping
+from typing import Any
+
+from curation.evaluation.sets import BOXES, CHUNK, MIN_INFERENCES
+from curation.records import InvalidInput
+from curation.versions.evaluation_plan import TEXTS, SetOptions
+from hits.management.base import bad_input
+
+_OPTIONS = ("texts", "boxes", "chunk", "min_inferences", "seed")
+
+
+def add_set_options(parser: ArgumentParser, *, is_version_needed: bool = True) -> None:
+    """Declare the flags."""
+    parser.add_argument("--version", required=is_version_needed, help="name of a sealed version")
+    parser.add_argument("--project", help="its project's short name; needed when the version's does not tell")
+    parser.add_argument("--split", default="test", help="train, val, test, or all")
+    parser.add_argument("--texts", choices=TEXTS, default=TEXTS[0], help="what is to be matched")
+    parser.add_argument(
+        "--proposals",
+        type=int,
+        metavar="RUN",
+        help="run of proposed boxes; the newest by default, 0 for none",
+    )
+    parser.add_argument("--boxes", type=int, default=BOXES, help="proposed boxes per photo")
+    parser.add_argument("--chunk", type=int, default=CHUNK, help="pairs per chunk of retrieval")
+    parser.add_argument(
+        "--min-inferences", type=int, default=MIN_INFERENCES, help="pairs of a photo in localization"
+    )
+    parser.add_argument("--seed", type=int, default=0, help="of the draw of the chunks")
+
+
+def set_options(given: Mapping[str, Any]) -> SetOptions:
+    """Return the options that were given."""
+    try:
+        return SetOptions(**{name: given[name] for name in _OPTIONS})
+    except InvalidInput as error:
+        raise bad_input(f"--{error}") from error

@@ -1,0 +1,105 @@
+"""Leaderboards: held keys, teams, and what they handed in."""
+
+from enum import StrEnum
+
+from django.db import models
+from django.db.models import Q
+
+from curation.models.versions import DatasetVersion
+from hits.models import Job, Project
+from hits.models.base import Created
+
+
+class EntryState(StrEnum):
+    """Where a submission to a leaderboard stands. ``REFUSED`` could not be scored and counts against no limit."""
+
+    QUEUED = "queued"
+    SCORED = "scored"
+    REFUSED = "refused"
+
+
+class Leaderboard(Created):
+    """One split of a sealed version on which teams compare their models.
+
+    ``path`` is a folder below the media folder, never served as such: ``public/`` holds the instances and sorted ids
+    that may be downloaded, ``held/`` the answer keys, which never leave the server. ``tasks`` maps each file that a
+    submission may have to the number of scores that it must hold. Limits are per team and 24 hours, and in all.
+    """
+
+    project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="leaderboards")
+    version = models.ForeignKey(DatasetVersion, on_delete=models.PROTECT, related_name="leaderboards")
+    split = models.CharField(max_length=12, blank=True)
+    slug = models.SlugField(max_length=60, unique=True)
+    title = models.CharField(max_length=120)
+    note = models.CharField(max_length=600, blank=True)
+    path = models.CharField(max_length=200, blank=True)
+    sha256 = models.CharField(max_length=64, blank=True)
+    tasks = models.JSONField(default=dict)
+    is_public = models.BooleanField(default=False)
+    is_open = models.BooleanField(default=False)
+    daily_limit = models.PositiveIntegerField(default=2)
+    total_limit = models.PositiveIntegerField(default=50)
+    options = models.JSONField(default=dict)
+    job = models.OneToOneField(Job, on_delete=models.SET_NULL, null=True, related_name="leaderboard")
+
+    class Meta:
+        ordering = ["-id"]
+
+    def __str__(self) -> str:
+        return self.title
+
+
+class LeaderboardTeam(Created):
+    """Who hands in. ``token_sha256`` is of a secret that is shown once and never kept."""
+
+    leaderboard = models.ForeignKey(Leaderboard, on_delete=models.PROTECT, related_name="teams")
+    name = models.CharField(max_length=60)
+    token_sha256 = models.CharField(max_length=64, unique=True)
+    is_active = models.BooleanField(default=True)
+
+    class Meta:
+        ordering = ["name"]
+        constraints = [
+            models.UniqueConstraint(fields=["leaderboard", "name"], name="team_name_once_per_leaderboard"),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class LeaderboardEntry(models.Model):
+    """One submission. ``sha256`` is of the zip; the same zip of a team is one entry, however often it is sent.
+
+    ``figures`` are described at ``curation.evaluation.figures``; ``defect`` says in one line why it was refused.
+    """
+
+    team = models.ForeignKey(LeaderboardTeam, on_delete=models.PROTECT, related_name="entries")
+    model = models.CharField(max_length=80)
+    description = models.CharField(max_length=400, blank=True)
+    url = models.URLField(blank=True)
+    file_name = models.CharField(max_length=120)
+    path = models.CharField(max_length=200)
+    sha256 = models.CharField(max_length=64)
+    state = models.CharField(max_length=8, default=EntryState.QUEUED)
+    figures = models.JSONField(default=dict)
+    defect = models.CharField(max_length=1000, blank=True)
+    is_hidden = models.BooleanField(default=False)
+    job = models.OneToOneField(Job, on_delete=models.SET_NULL, null=True, related_name="leaderboard_entry")
+    created_at = models.DateTimeField(auto_now_add=True)
+    scored_at = models.DateTimeField(null=True)
+
+    class Meta:
+        ordering = ["-id"]
+        constraints = [
+            models.UniqueConstraint(fields=["team", "sha256"], name="entry_once_per_team"),
+            models.CheckConstraint(
+                condition=Q(state__in=[s.value for s in EntryState]), name="entry_state_known"
+            ),
+        ]
+        indexes = [
+            # A team's limit: its entries of the last day.
+            models.Index(fields=["team", "created_at"], name="entry_limit"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.model} ({self.pk})"

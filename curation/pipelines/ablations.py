@@ -1,0 +1,177 @@
+"""Make rows of the paper's tables: train what is missing, evaluate it, and go on with the next row.
+
+A row that stands is left as it is, so a job that was stopped goes on where it ended. A row that cannot be made, for
+lack of weights or pairs, is named with its reason, and the others are made all the same.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from curation.models import DatasetVersion, Evaluation, Scorer
+from curation.pipelines.inner_jobs import run_within
+from curation.pipelines.shortcuts import measured_baseline
+from curation.records import InvalidInput
+from curation.scorer import recipes
+from curation.scorer.config import TINY
+from curation.scorer.recipes import Recipe, RecipeKind
+from curation.selectors.ablations import PROMPT, RECIPE, scorer_with
+from curation.selectors.evaluations import evaluations, standing
+from curation.selectors.scorers import PREFIX
+from curation.services.ablation_sources import SHORTCUTS
+from curation.services.ablations import (
+    AblationOptions,
+    chosen,
+    config_of,
+    keep_row,
+    usual_splits,
+)
+from curation.services.evaluations import EvaluationOptions, request_evaluation
+from curation.services.scorers import request_training, resolved_encoder, unused_name
+from curation.versions.evaluation_plan import newest_proposals
+from hits.services.errors import Refused
+from hits.services.jobs import Progress
+
+STOOD, MADE, READ = "stood", "made", "read from the others"
+
+
+def run_ablations(progress: Progress) -> dict[str, Any]:
+    """Do a whole job: make its rows, and return how each came to be.
+
+    Raises:
+        Refused: not one row could be made.
+        Cancelled: somebody asked for it to stop; a later run goes on with the row at hand.
+    """
+    job = progress.job
+    version = DatasetVersion.objects.select_related("project").get(pk=job.args["version"])
+    work = _Work(version, AblationOptions.from_json(job.args["options"]), progress)
+    plan = chosen(work.options)
+    rows: dict[str, str] = {}
+    refused: dict[str, str] = {}
+    for place, recipe in enumerate(plan):
+        progress.advance(place, total=len(plan))
+        try:
+            rows[recipe.name] = work.make(recipe)
+            progress.log(f"{recipe.words}: {rows[recipe.name]}")
+        except (Refused, InvalidInput) as error:
+            refused[recipe.name] = str(error)
+            progress.log(f"{recipe.words}: not made, {error}")
+    if refused and not rows:
+        raise Refused(next(iter(refused.values())))
+    progress.advance(len(plan), total=len(plan))
+    return {"rows": rows, "refused": refused}
+
+
+@dataclass(frozen=True, slots=True)
+class _Work:
+    """The rows of one job."""
+
+    version: DatasetVersion
+    options: AblationOptions
+    progress: Progress
+
+    def make(self, recipe: Recipe) -> str:
+        """Make a row unless it stands; return how it came to be.
+
+        Raises:
+            Refused, InvalidInput: it cannot be made; the message says why.
+        """
+        if recipe.kind is RecipeKind.BOUND:
+            return READ
+        if recipe.kind in SHORTCUTS:
+            return self._baseline(recipe)
+        if recipe.kind is RecipeKind.ZERO_SHOT:
+            return self._zero_shot(recipe)
+        scorer = self._scorer(recipes.get(recipe.trains_as) if recipe.trains_as != recipe.name else recipe)
+        return self._evaluated(recipe, scorer.encoder_name, lambda one: one.scorer_id == scorer.pk)
+
+    def _baseline(self, recipe: Recipe) -> str:
+        was_made = [
+            measured_baseline(
+                self.progress,
+                self.version,
+                split=self.options.split,
+                shortcut=shortcut,
+                seed=self.options.seed,
+            )[1]
+            for shortcut in SHORTCUTS[recipe.kind]
+        ]
+        return MADE if any(was_made) else STOOD
+
+    def _zero_shot(self, recipe: Recipe) -> str:
+        model = self.options.model or recipes.default_model()
+        if model == TINY:
+            raise Refused(
+                "model: tiny has random weights, so there is no zero shot; name a CLIP by --model clip:FOLDER"
+            )
+        encoder = resolved_encoder(self.version.project, model)
+
+        def is_theirs(one: Evaluation) -> bool:
+            return bool(one.options.get(RECIPE) == recipe.name and one.options.get("encoder") == encoder)
+
+        return self._evaluated(recipe, encoder, is_theirs)
+
+    def _scorer(self, recipe: Recipe) -> Scorer:
+        """Return a ready scorer with a recipe's settings, whoever had it trained; trained here if there is none."""
+        config = config_of(recipe, self.options)
+        if config.model.startswith(PREFIX):
+            config = replace(config, model=resolved_encoder(self.version.project, config.model))
+        splits = usual_splits(self.version, seed=config.seed)
+        known = scorer_with(self.version, config.as_json(), splits.as_json())
+        if known is not None and known.is_ready:
+            return known
+        if known is not None and known.job is not None:
+            run_within(self.progress, known.job)
+        else:
+            known = request_training(
+                project=self.version.project,
+                by=self.progress.job.created_by,
+                version=self.version,
+                name=unused_name(self.version.project, f"{self.version.name} {recipe.name}"[:50]),
+                config=config,
+                recipe=recipe.name,
+                queue=False,
+            )
+            assert known.job is not None
+            run_within(self.progress, known.job)
+        known.refresh_from_db()
+        return known
+
+    def _evaluated(self, recipe: Recipe, encoder: str, is_theirs: Callable[[Evaluation], bool]) -> str:
+        """Evaluate a scorer or encoder on the split, unless that was done or was begun on the usual sets."""
+        known = self._known(recipe, is_theirs)
+        if known is not None:
+            keep_row(evaluation=known, recipe=recipe)
+        if known is not None and known.figures:
+            return STOOD
+        if known is not None and known.job is not None:
+            run_within(self.progress, known.job)
+            return MADE
+        facts = {RECIPE: recipe.name} | ({PROMPT: recipe.prompt} if recipe.prompt else {})
+        row = request_evaluation(
+            project=self.version.project,
+            by=self.progress.job.created_by,
+            version=self.version,
+            split=self.options.split,
+            encoder=encoder,
+            texts=recipe.texts.value,
+            options=EvaluationOptions(label=self._label(recipe, encoder), more=facts),
+            queue=False,
+        )
+        assert row.job is not None
+        run_within(self.progress, row.job)
+        return MADE
+
+    def _known(self, recipe: Recipe, is_theirs: Callable[[Evaluation], bool]) -> Evaluation | None:
+        """Return the newest usual evaluation with the newest proposed boxes; one with figures comes first."""
+        run = newest_proposals(self.version)
+        rows = evaluations(self.version.project).filter(
+            version=self.version, split=self.options.split, texts=recipe.texts.value
+        )
+        return standing(filter(is_theirs, rows), run.pk if run is not None else None)
+
+    def _label(self, recipe: Recipe, encoder: str) -> str:
+        """What tables call it: the row's name, and the model where that is not the paper's."""
+        if recipe.kind is RecipeKind.ZERO_SHOT:
+            return f"{recipe.words} ({encoder})"
+        return f"{recipe.words} (from {self.options.model})" if self.options.model else recipe.words

@@ -1,0 +1,119 @@
+"""BERTScore of what was retrieved, with a language model from a folder; nothing is ever downloaded."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from curation.evaluation.bertscore import Tokens, greedy_f1, rescaled
+from curation.evaluation.held_keys import RETRIEVAL, in_file_order, task_of
+from curation.evaluation.inputs import from_sorted
+from curation.evaluation.intervals import mean_of_means
+from curation.evaluation.retrieval import parse_retrieval_key
+from curation.records import InvalidInput
+from curation.versions.evaluation_plan import SplitSets
+
+ROBERTA_LAYER, ROBERTA_BASELINE = 17, 0.83122575  # of RoBERTa-Large, in the published package
+BATCH = 32
+PERCENT = 100.0
+
+
+@dataclass(frozen=True, slots=True)
+class BertScoreOptions:
+    """Which model's vectors at which layer, and what unrelated texts reach; the defaults are RoBERTa-Large's."""
+
+    folder: str
+    layer: int = ROBERTA_LAYER
+    baseline: float = ROBERTA_BASELINE
+
+
+class TokenEncoder:
+    """Vectors of a text's tokens from a layer of a masked language model."""
+
+    def __init__(self, options: BertScoreOptions) -> None:
+        """Load it. Raises InvalidInput for a folder without a whole model, or a layer that it does not have."""
+        from transformers import AutoModel, AutoTokenizer
+
+        folder = Path(options.folder)
+        if not (folder / "config.json").is_file():
+            raise InvalidInput(f"bertscore: {folder} holds no model; name a folder with saved weights")
+        try:
+            self._tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
+            self._model = AutoModel.from_pretrained(folder, local_files_only=True, use_safetensors=True)
+        except (OSError, ValueError, KeyError) as error:
+            line = str(error).splitlines()[0] if str(error) else type(error).__name__
+            raise InvalidInput(
+                f"bertscore: {folder} cannot be loaded ({line}); save the model again"
+            ) from error
+        layers = self._model.config.num_hidden_layers
+        if not 0 <= options.layer <= layers:
+            raise InvalidInput(f"bertscore: layer {options.layer} is not within 0 to {layers} of this model")
+        self._model.eval()
+        self._layer = options.layer
+        # RoBERTa takes a word at the start for another one than after a space.
+        self._space = " " if "roberta" in type(self._tokenizer).__name__.lower() else ""
+
+    def encode(self, texts: Sequence[str]) -> Iterator[Tokens]:
+        """Yield each text's tokens."""
+        for start in range(0, len(texts), BATCH):
+            few = [self._space + text.strip() for text in texts[start : start + BATCH]]
+            batch = self._tokenizer(few, padding=True, truncation=True, return_tensors="pt")
+            with torch.inference_mode():
+                hidden = self._model(**batch, output_hidden_states=True).hidden_states[self._layer]
+            rows = torch.nn.functional.normalize(hidden.float(), dim=-1).numpy()
+            for row, ids, mask in zip(rows, batch["input_ids"], batch["attention_mask"], strict=True):
+                kept = mask.numpy().astype(bool)
+                yield Tokens(row[kept], self._counted(ids.numpy()[kept]))
+
+    def _counted(self, ids: NDArray[np.int64]) -> NDArray[np.bool_]:
+        tokenizer = self._tokenizer
+        marks = [tokenizer.cls_token_id, tokenizer.sep_token_id]
+        return ~np.isin(ids, [mark for mark in marks if mark is not None])
+
+
+def retrieved_bertscore(
+    sets: SplitSets,
+    scores: Mapping[str, NDArray[np.floating]],
+    options: BertScoreOptions,
+    *,
+    rng: np.random.Generator,
+) -> dict[str, float | None]:
+    """Return BERTScore of the best-scored inference of each image with its own one, in percent, with its interval.
+
+    scores: by file, in the order of the sorted test ids. A mean over chunks, as the other figures of retrieval.
+
+    Raises:
+        InvalidInput: the model cannot be had.
+    """
+    texts = {pair.instance_id: pair.inference for chunk in sets.chunks for pair in chunk}
+    names = [name for name in in_file_order(scores) if task_of(name) == RETRIEVAL]
+    found = {name: _best(sets, name, scores[name]) for name in names}
+    distinct = sorted({texts[one] for pairs in found.values() for pair in pairs for one in pair})
+    tokens = dict(zip(distinct, TokenEncoder(options).encode(distinct), strict=True))
+    groups = [
+        np.array(
+            [
+                PERCENT * rescaled(greedy_f1(tokens[texts[best]], tokens[texts[own]]), options.baseline)
+                for own, best in pairs
+            ]
+        )
+        for pairs in found.values()
+    ]
+    return mean_of_means(groups, rng=rng).as_json()
+
+
+def _best(sets: SplitSets, name: str, scores: NDArray[np.floating]) -> list[tuple[str, str]]:
+    """Return for each instance its id and that of the inference that its image scores best, the first on a tie."""
+    key = parse_retrieval_key(sets.raw(name))
+    matrix = np.empty((len(key.ids), len(key.ids)))
+    matrix[key.rows, key.columns] = from_sorted(scores, key.test_ids)
+    return [(key.ids[row], key.ids[best]) for row, best in enumerate(matrix.argmax(axis=1).tolist())]
+
+
+def options_of(kept: Mapping[str, Any]) -> BertScoreOptions | None:
+    """Return the options that an evaluation's row keeps, if it asks for BERTScore."""
+    return BertScoreOptions(**kept["bertscore"]) if kept.get("bertscore") else None

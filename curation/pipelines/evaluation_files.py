@@ -1,0 +1,125 @@
+"""Keep what an evaluation found: its scores as a submission, the figures of that very zip, and where all came from.
+
+Scores are written in the leaderboard's layout, and the zip is then read and scored as any submission is: what is
+measured here would get the same figures on a leaderboard of that version and split.
+"""
+
+import io
+import json
+import shutil
+import zipfile
+from dataclasses import asdict
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from curation.evaluation.held_keys import COMPARISON, in_file_order
+from curation.evaluation.submission import FOLDER, ZIP_NAME, read_submission, score_submission
+from curation.files import file_sha256, partial_folder
+from curation.models import Evaluation
+from curation.records import InvalidInput
+from curation.selectors.evaluations import (
+    COMPARISON_KEY,
+    PREDICTIONS,
+    evaluation_folder,
+    evaluation_path,
+)
+from curation.services.evaluations import complete_evaluation
+from curation.versions.evaluation_plan import SplitSets
+from curation.versions.evaluation_sets import proposals_json
+from hits.domain.hashing import content_sha256
+
+FORMAT = "deerstalker-evaluation/1"
+MANIFEST = "manifest.json"
+INTERVAL_SEED = 0  # equal scores have equal intervals, whatever was evaluated when
+_EPOCH = (1980, 1, 1, 0, 0, 0)  # the earliest date of a zip: equal scores, equal bytes
+Scores = dict[str, NDArray[np.floating]]
+"""By file of a submission, in the order of the sorted test ids."""
+
+
+def keep_evaluation(
+    evaluation: Evaluation,
+    sets: SplitSets,
+    scores: Scores | None,
+    figures: dict[str, Any],
+    facts: dict[str, Any],
+) -> None:
+    """Write an evaluation's folder whole, score what lies in it, and write down the row."""
+    folder = evaluation_folder(evaluation)
+    try:
+        with partial_folder(folder) as partial:
+            partial.mkdir(parents=True)
+            if scores is not None:
+                _write_zip(partial / PREDICTIONS, scores)
+                measured = _figures_of_zip(partial / PREDICTIONS, sets, scores)
+                figures = {task: found | figures.get(task, {}) for task, found in measured.items()}
+            if scores is not None and COMPARISON in scores:
+                (partial / COMPARISON_KEY).write_text(json.dumps(sets.raw(COMPARISON)), "utf-8")
+            manifest = _manifest(evaluation, sets, partial, figures, facts)
+            (partial / MANIFEST).write_bytes(manifest)
+            shutil.rmtree(folder, ignore_errors=True)  # of a run that died before its row was written
+            partial.rename(folder)
+    except OSError as error:
+        raise InvalidInput(
+            f"{folder}: cannot be written ({error.strerror}); see to the media folder"
+        ) from error
+    complete_evaluation(
+        evaluation=evaluation,
+        figures=figures,
+        provenance=_provenance(evaluation, sets, facts),
+        path=evaluation_path(evaluation),
+        sha256=sha256(manifest).hexdigest(),
+    )
+
+
+def _figures_of_zip(path: Path, sets: SplitSets, scores: Scores) -> dict[str, Any]:
+    """Return the figures of a submission; what has no scores is not expected."""
+    expected = {name: count for name, count in sets.expected.items() if name in scores}
+    submission = read_submission(path, file_name=ZIP_NAME, expected=expected, held=sets)
+    return score_submission(submission, sets, rng=interval_generator())
+
+
+def interval_generator() -> np.random.Generator:
+    """Return what intervals are drawn with."""
+    return np.random.default_rng(INTERVAL_SEED)
+
+
+def _write_zip(path: Path, scores: Scores) -> None:
+    with zipfile.ZipFile(path, "x") as archive:
+        for name in in_file_order(scores):
+            data = io.BytesIO()
+            np.save(data, scores[name], allow_pickle=False)
+            archive.writestr(zipfile.ZipInfo(f"{FOLDER}/{name}.npy", _EPOCH), data.getbuffer())
+
+
+def _manifest(
+    evaluation: Evaluation, sets: SplitSets, folder: Path, figures: dict[str, Any], facts: dict[str, Any]
+) -> bytes:
+    files = {path.name: file_sha256(path) for path in sorted(folder.iterdir())}
+    whole = {
+        "format": FORMAT,
+        "label": evaluation.label,
+        "source": evaluation.source,
+        "figures": figures,
+        "files": files,
+        **_provenance(evaluation, sets, facts),
+    }
+    return json.dumps(whole, ensure_ascii=False, indent=1, sort_keys=True).encode() + b"\n"
+
+
+def _provenance(evaluation: Evaluation, sets: SplitSets, facts: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "version": evaluation.version.name,
+        "seal": evaluation.version.manifest_sha256,
+        "split": sets.title,
+        "sets": asdict(sets.options),
+        "chunks": [len(chunk) for chunk in sets.chunks],
+        "expected": sets.expected,
+        "pairs_sha256": content_sha256([[pair.instance_id for pair in chunk] for chunk in sets.chunks]),
+        "proposals": proposals_json(sets.run),
+        "left_out": dict(sets.left_out),
+        **facts,
+    }

@@ -1,0 +1,29 @@
+"""Run another job to its end within one that is under way, such as an evaluation within ablations."""
+
+from hits.domain.states import STOPPED_JOB_STATES, JobState
+from hits.models import Job
+from hits.services import jobs
+from hits.services.errors import Refused
+from hits.services.jobs import Progress
+
+
+def run_within(progress: Progress, job: Job) -> None:
+    """Run a job here, from where it stopped if it did; the outer job's heartbeat goes on meanwhile.
+
+    Raises:
+        Refused: it failed. Cancelled: somebody asked for the outer job, or for that one, to stop.
+    """
+    outer = progress.job
+
+    def tell(inner: Job, line: str) -> None:
+        # A step, not a line of its log: raising there would leave that job without an end. And the outer job's own
+        # steps are told here too.
+        if not line and inner.pk != outer.pk:
+            progress.advance(outer.done)
+
+    begun = jobs.resume(job=job, queue=False) if job.state in STOPPED_JOB_STATES else job
+    ended = jobs.run_here(job=begun, listener=tell)
+    if ended.state == JobState.DONE:
+        return
+    progress.advance(outer.done)
+    raise Refused(f"{ended.title}: {ended.error or ended.state}")

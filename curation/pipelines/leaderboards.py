@@ -1,0 +1,216 @@
+"""What leaderboards' jobs do: write their files from a sealed version, score submissions with the held keys."""
+
+import shutil
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from curation.evaluation.figures import judges_figures
+from curation.evaluation.held_keys import COMPARISON, HeldKeys, parse_key
+from curation.evaluation.localization import LocalizationKey, chance_shares
+from curation.evaluation.retrieval import RetrievalKey, by_chance
+from curation.evaluation.submission import Submission, largest_submission, read_submission, score_submission
+from curation.files import file_sha256, partial_folder
+from curation.models import ProposalRun
+from curation.models.leaderboards import EntryState, Leaderboard, LeaderboardEntry
+from curation.records import InvalidInput
+from curation.selectors.leaderboards import ARCHIVE, HELD, PUBLIC, board_folder
+from curation.services.leaderboard_entries import entry_file, record_refused, record_scored
+from curation.services.leaderboards import complete_leaderboard
+from curation.versions.evaluation_sets import WrittenSets, write_evaluation_sets
+from hits.services.errors import Refused
+from hits.services.jobs import Progress
+
+
+class KeyFault(Refused):
+    """A held key is lost or broken: a fault of the server's, which no submission is charged with."""
+
+
+class BoardKeys:
+    """A leaderboard's held keys, whose faults are never taken for those of what is scored with them."""
+
+    def __init__(self, board: Leaderboard) -> None:
+        self._board = board
+        self._held = HeldKeys(board_folder(board) / HELD)
+
+    def raw(self, name: str) -> Mapping[str, Any]:
+        """Return the key of one file. Raises KeyFault when it is lost, cannot be read, or has lost some ids."""
+        try:
+            raw = self._held.raw(name)
+            ids = len(raw["test_id_map"] if name == COMPARISON else raw)
+        except (ValueError, LookupError, TypeError, OSError) as error:  # InvalidInput is a ValueError
+            raise self.fault(f"the held key of {name} is lost or broken", error) from error
+        if ids != self._board.tasks[name]:
+            raise self.fault(
+                f"the held key of {name} has {ids} test ids, and {self._board.tasks[name]} were written"
+            )
+        return raw
+
+    def fault(self, words: str, error: Exception | None = None) -> KeyFault:
+        """Return the fault in one line for those who run the leaderboard, without the server's folders."""
+        found = str(error).replace(str(board_folder(self._board)), self._board.path).partition(";")[0]
+        why = f" ({found})" if error else ""
+        return KeyFault(
+            f"{words}{why}; restore {self._board.path}/{HELD} in the media folder, then resume this job"
+        )
+
+
+def build(board: Leaderboard, progress: Progress) -> dict[str, Any]:
+    """Write a leaderboard's instances, ids and keys into its folder, whole or not at all, and return the counts.
+
+    Repeatable: one that is built stays as it is.
+
+    Raises:
+        Refused: nothing of the version can be asked, or the run of proposals is gone.
+    """
+    if board.sha256:
+        return {"files": len(board.tasks)}
+    home = board_folder(board)
+    try:
+        with partial_folder(home) as partial:
+            written = _write(board, partial, progress)
+            facts = _facts(partial, written)
+            _pack(partial)
+            if home.exists():  # of a run that died before it was written down: nobody has seen it
+                shutil.rmtree(home)
+            partial.replace(home)
+    except InvalidInput as error:
+        raise Refused(str(error)) from error
+    tasks = dict(written.expected)
+    complete_leaderboard(board=board, tasks=tasks, sha256=written.manifest_sha256, facts=facts)
+    return {"files": len(tasks), "scores": sum(tasks.values()), **written.left_out}
+
+
+def score(entry: LeaderboardEntry, progress: Progress) -> dict[str, Any]:
+    """Score a submission, or write down its defect. Repeatable: one that was dealt with stays as it is.
+
+    Anything but a defect of the zip fails the job, which can be resumed; the entry then waits.
+
+    Raises:
+        Refused: the zip is gone, or is no longer what was handed in.
+        KeyFault: a key is gone or broken; the zip is kept.
+    """
+    if entry.state != EntryState.QUEUED:
+        return {"state": entry.state}
+    board, path = entry.team.leaderboard, entry_file(entry)
+    _check_kept(entry, path)
+    progress.advance(0, total=2)
+    keys = BoardKeys(board)
+    try:
+        read = read_submission(path, file_name=entry.file_name, expected=board.tasks, held=keys)
+    except InvalidInput as defect:
+        record_refused(entry=entry, defect=_told(str(defect), entry))
+        return {"state": entry.state}
+    progress.advance(1)
+    record_scored(entry=entry, figures=_figures(read, keys, board))
+    progress.advance(2)
+    return {"state": entry.state, "notes": list(read.notes)}
+
+
+def _check_kept(entry: LeaderboardEntry, path: Path) -> None:
+    """Tell a file that we lost or spoiled, which no team is charged with, from a broken submission."""
+    try:
+        is_theirs = file_sha256(path) == entry.sha256
+    except OSError as error:
+        raise Refused(f"entry {entry.pk}: its zip is missing; restore the media folder") from error
+    if not is_theirs:
+        raise Refused(f"entry {entry.pk}: its zip changed since it was handed in; restore the media folder")
+
+
+def _figures(read: Submission, keys: BoardKeys, board: Leaderboard) -> dict[str, Any]:
+    """Return the figures of what was read, and so has as many finite scores as are asked for: what fails is a key."""
+    try:
+        return score_submission(read, keys, rng=_generator(board.sha256))
+    except InvalidInput as error:
+        raise keys.fault("a held key is broken", error) from error
+
+
+def _write(board: Leaderboard, out: Path, progress: Progress) -> WrittenSets:
+    """Write the files; the archive and the figures of the keys are one more step."""
+    proposals = None
+    if board.options.get("proposals"):
+        proposals = ProposalRun.objects.filter(pk=board.options["proposals"]).first()
+        if proposals is None:
+            raise Refused("proposals: the run is gone; make another leaderboard")
+
+    def tell(done: int, total: int) -> None:
+        progress.advance(done, total=total + 1)
+
+    return write_evaluation_sets(board.version, split=board.split, out=out, proposals=proposals, tell=tell)
+
+
+def _pack(folder: Path) -> None:
+    """Pack what may be downloaded into one archive, so that a download costs no work."""
+    public = folder / PUBLIC
+    with zipfile.ZipFile(folder / ARCHIVE, "x", zipfile.ZIP_DEFLATED) as archive:
+        for path in sorted(public.rglob("*")):
+            if path.is_file():
+                archive.write(path, path.relative_to(public).as_posix())
+
+
+def _told(defect: str, entry: LeaderboardEntry) -> str:
+    """Return a defect without where things lie on this server."""
+    path = entry_file(entry)
+    home = board_folder(entry.team.leaderboard)
+    for place, words in (
+        (str(path), entry.file_name),
+        (str(home), "leaderboard"),
+        (path.name, entry.file_name),
+    ):
+        defect = defect.replace(place, words)
+    return defect
+
+
+def _generator(sha256: str) -> np.random.Generator:
+    """Return what draws intervals: the same for all entries, so that equal scores have equal intervals."""
+    return np.random.default_rng(int(sha256[:15], 16))
+
+
+def _facts(folder: Path, written: WrittenSets) -> dict[str, Any]:
+    """Return what the keys tell before anybody hands in: how people agree, what chance reaches, and over how many."""
+    people: dict[str, Any] = {}
+    chance: dict[str, Any] = {}
+    counts: dict[str, int] = {}
+    sizes: list[int] = []
+    for name in written.expected:
+        key = parse_key(name, HeldKeys(folder / HELD).raw(name))
+        if isinstance(key, RetrievalKey):
+            sizes.append(len(key.ids))
+        elif isinstance(key, LocalizationKey):
+            chance |= {
+                "gt_accuracy": _plain(_true_by_chance(key)),
+                "auto_accuracy": _plain(_auto_by_chance(key)),
+            }
+            counts |= {"gt_accuracy": len(key.true_pairs), "auto_accuracy": key.proposals.images}
+        else:
+            known = judges_figures(key, rng=_generator(written.manifest_sha256))
+            people["comparison"], chance["comparison"] = known["human"], known["random"]
+            counts["comparison"] = known["images"]
+    if sizes:
+        chance |= {name: _plain(value) for name, value in by_chance(sizes).items()}
+        counts |= dict.fromkeys(("p_at_1", "im2txt", "txt2im"), sum(sizes))
+    return {
+        "references": {"human": people, "random": chance},
+        "counts": counts,
+        "without": [name for name, count in counts.items() if not count],
+        "largest": largest_submission(written.expected),
+    }
+
+
+def _true_by_chance(key: LocalizationKey) -> float | None:
+    """Return the expected accuracy of an assignment at random: any pair is met by one in n of them."""
+    shares = [float(pairs.correct.mean()) for pairs in key.true_pairs.values()]
+    return float(100 * np.mean(shares)) if shares else None
+
+
+def _auto_by_chance(key: LocalizationKey) -> float | None:
+    """Return the expected accuracy of picking one of the proposed boxes at random."""
+    shares = chance_shares(key.proposals)
+    return float(100 * shares.mean()) if shares.size else None
+
+
+def _plain(value: float | None) -> dict[str, float | None]:
+    return {"value": value, "low": None, "high": None}

@@ -1,0 +1,85 @@
+"""Audit a split for shortcuts: an evaluation of each, one after the other, unless it stands."""
+
+from typing import Any
+
+from curation.evaluation.measures import MEASURES, figure_of
+from curation.evaluation.shortcuts import LABELS, LEAST_TRAINED, Shortcut
+from curation.models import DatasetVersion, Evaluation
+from curation.pipelines.inner_jobs import run_within
+from curation.selectors.evaluations import baselines, standing
+from curation.services.evaluations import request_baseline_evaluation
+from curation.services.shortcuts import ShortcutOptions
+from curation.versions.evaluation_plan import newest_proposals, pairs_outside
+from hits.services.jobs import Progress
+
+
+def audit_shortcuts(progress: Progress) -> dict[str, Any]:
+    """Do a whole job: measure the baselines that its options name, and return what the job's page shows.
+
+    One that needs more pairs than there are is left out with a line.
+
+    Raises:
+        Refused: a split without pairs on photos that still stand, or a model that cannot be had; what was measured
+            before stands.
+        Cancelled: somebody asked for it to stop; a later run goes on with the baseline at hand.
+    """
+    version = DatasetVersion.objects.select_related("project").get(pk=progress.job.args["version"])
+    given = progress.job.args["options"]
+    options = ShortcutOptions(split=given["split"], seed=given["seed"], which=tuple(given["which"]))
+    rows = []
+    for done, name in enumerate(options.which):
+        progress.advance(done, total=len(options.which))
+        row, _ = measured_baseline(
+            progress, version, split=options.split, shortcut=Shortcut(name), seed=options.seed
+        )
+        if row is not None:
+            rows.append(row)
+            progress.log(f"{row.label}: {_words(row)}")
+    progress.advance(len(options.which), total=len(options.which))
+    return {"split": options.split, "evaluations": [row.pk for row in rows]}
+
+
+def measured_baseline(
+    progress: Progress, version: DatasetVersion, *, split: str, shortcut: Shortcut, seed: int
+) -> tuple[Evaluation | None, bool]:
+    """Return a shortcut's evaluation, made now unless it stands, and whether it was.
+
+    It is nothing, and a line of the log, with too few pairs to train on.
+
+    Raises:
+        Refused, Cancelled: as ``audit_shortcuts``.
+    """
+    if shortcut is Shortcut.TEXT_TRAINED and (others := len(pairs_outside(version, split))) < LEAST_TRAINED:
+        progress.log(f"{LABELS[shortcut]}: other splits have {others} pairs; {LEAST_TRAINED} are needed")
+        return None, False
+    row = _standing(version, split, shortcut, seed) or request_baseline_evaluation(
+        project=version.project,
+        by=progress.job.created_by,
+        version=version,
+        split=split,
+        shortcut=shortcut,
+        seed=seed,
+        queue=False,
+    )
+    if row.figures:
+        return row, False
+    assert row.job is not None
+    run_within(progress, row.job)
+    row.refresh_from_db()
+    return row, True
+
+
+def _standing(version: DatasetVersion, split: str, shortcut: Shortcut, seed: int) -> Evaluation | None:
+    """Return the evaluation that need not be made again, if any; texts alone know no proposed boxes."""
+    run = newest_proposals(version) if shortcut is Shortcut.RANDOM else None
+    return standing(baselines(version, split, shortcut.value, seed), run.pk if run else None)
+
+
+def _words(row: Evaluation) -> str:
+    """Return the figures by which a shortcut is known."""
+    said = []
+    for name in ("p_at_1", "gt_accuracy", "comparison"):
+        value = figure_of(row.figures, MEASURES[name].path).get("value")
+        if value is not None:
+            said.append(f"{MEASURES[name].short} {value:.1f}")
+    return ", ".join(said)

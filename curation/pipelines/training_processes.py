@@ -1,0 +1,111 @@
+"""Train with several processes: ``torchrun`` as a child, followed by what it writes, and stopped with its parent."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+from celery import platforms
+from django.conf import settings
+
+from hits.services.errors import Refused
+
+LOG = "torchrun.log"
+LOOK_SECONDS = 1.0
+STOP_SECONDS = 30.0
+_TAIL = 4096  # bytes of a file whose end is wanted
+_SAID = 300  # letters of the log that a failed job quotes
+Told = Callable[[int, int], None]
+
+
+def command(run: Path, processes: int) -> list[str]:
+    """Return the command that trains a run with so many processes of this machine."""
+    return [
+        sys.executable,
+        "-m",
+        "torch.distributed.run",
+        "--standalone",
+        "--nproc-per-node",
+        str(processes),
+        "-m",
+        "curation.scorer.train",
+        str(run),
+    ]
+
+
+def train_in_processes(run: Path, processes: int, *, total: int, tell: Told) -> None:
+    """Train a run to its end.
+
+    Args:
+        total: steps that the run has. tell: told of each new step; may raise to stop, and then all processes are.
+
+    Raises:
+        Refused: a process failed; the message has the end of its log.
+    """
+    with (run / LOG).open("ab") as log:
+        child = subprocess.Popen(  # noqa: S603 - our own interpreter and module
+            command(run, processes),
+            cwd=settings.BASE_DIR,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+            # Whoever takes the job over must not meet processes that still write into its folder.
+            preexec_fn=lambda: platforms.set_pdeathsig("SIGTERM"),  # type: ignore[attr-defined]  # noqa: PLW1509
+        )
+        try:
+            _follow(child, run, total, tell)
+        finally:
+            _stop(child)
+    if child.returncode:
+        raise Refused(
+            f"torchrun ended with {child.returncode}: {_end_of_log(run)}; the log is {run.name}/{LOG}"
+        )
+
+
+def last_step(run: Path) -> int:
+    """Return the last whole step in a run's ``losses.csv``; 0 before the first."""
+    end = _tail(run / "losses.csv")
+    whole = end[: end.rfind("\n") + 1].splitlines()
+    number = whole[-1].partition(",")[0] if whole else ""
+    return int(number) if number.isdecimal() else 0
+
+
+def _follow(child: "subprocess.Popen[bytes]", run: Path, total: int, tell: Told) -> None:
+    while child.poll() is None:
+        tell(last_step(run), total)
+        with suppress(subprocess.TimeoutExpired):
+            child.wait(LOOK_SECONDS)
+
+
+def _stop(child: "subprocess.Popen[bytes]") -> None:
+    """End the whole family: kindly, then by force."""
+    if child.poll() is None:
+        child.terminate()
+        deadline = time.monotonic() + STOP_SECONDS
+        while child.poll() is None and time.monotonic() < deadline:
+            with suppress(subprocess.TimeoutExpired):
+                child.wait(LOOK_SECONDS)
+    with suppress(ProcessLookupError):
+        os.killpg(child.pid, signal.SIGKILL)
+    child.wait()
+
+
+def _end_of_log(run: Path) -> str:
+    """Return what a process said was wrong; the words of torchrun itself only where none of ours said anything."""
+    lines = [line.strip() for line in _tail(run / LOG).splitlines() if line.strip()]
+    ours = [line.removeprefix("error: ") for line in lines if line.startswith("error: ")]
+    raised = [line for line in lines if "Error: " in line and "ChildFailedError" not in line]
+    return (ours or raised or lines or ["it said nothing"])[-1][-_SAID:]
+
+
+def _tail(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            file.seek(max(0, path.stat().st_size - _TAIL))
+            return file.read().decode(errors="replace")
+    except OSError:
+        return ""

@@ -1,0 +1,133 @@
+"""Read evaluations: those of a project, their files, and what they scored in the comparison task."""
+
+import io
+import json
+import zipfile
+from collections.abc import Iterable, Set
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from django.conf import settings
+from django.db.models import QuerySet
+
+from curation.evaluation.sets import BOXES, CHUNK, MIN_INFERENCES
+from curation.models import DatasetVersion, Evaluation, EvaluationSource, Part, Scorer, VersionRow
+from curation.selectors.scorers import ancestry
+from hits.domain.regions import RegionMode
+from hits.models import Project
+
+PREDICTIONS = "test_set_predictions.zip"
+COMPARISON_MEMBER = "test_set_predictions/comparison.npy"
+COMPARISON_KEY = "comparison_answer_key.json"
+SHORTCUT = "shortcut"  # in the options of a baseline
+USUAL_SETS = {"boxes": BOXES, "chunk": CHUNK, "min_inferences": MIN_INFERENCES, "seed": 0}
+"""The options of the sets that are made unless somebody asks for others."""
+
+
+def evaluations(project: Project) -> "QuerySet[Evaluation]":
+    """Return the project's evaluations, newest first, unfinished ones among them."""
+    rows = Evaluation.objects.filter(project=project)
+    return rows.select_related("version", "scorer__version", "job", "created_by")
+
+
+def evaluations_of(project: Project, version: DatasetVersion | None = None) -> list[Evaluation]:
+    """Return the evaluations of a project, or of one of its versions, that have figures; newest first."""
+    rows = evaluations(project).exclude(figures={})
+    return list(rows.filter(version=version) if version is not None else rows)
+
+
+def differing(evaluation: Evaluation) -> dict[str, Any]:
+    """Return how an evaluation differs from the usual: options of its sets, and how regions were shown.
+
+    Usual are ``USUAL_SETS`` of whichever texts, and regions as the scorer was trained, or highlighted where it was
+    not trained here. Which run of proposed boxes was taken is no such option: see ``boxes_of``.
+    """
+    sets, shown = evaluation.options.get("sets", {}), evaluation.options.get("region_mode", "")
+    found = {name: sets[name] for name, usual in USUAL_SETS.items() if sets.get(name, usual) != usual}
+    trained = evaluation.scorer.config.get("region_mode") if evaluation.scorer else ""
+    return found if shown in ("", trained or RegionMode.HIGHLIGHT) else found | {"region_mode": shown}
+
+
+def is_usual(evaluation: Evaluation) -> bool:
+    """Whether an evaluation is of the usual sets, with regions as the scorer was trained (see ``differing``).
+
+    Figures of two evaluations may stand in one table where both are, or where both differ alike.
+    """
+    return not differing(evaluation)
+
+
+def boxes_of(evaluation: Evaluation) -> int | None:
+    """Return the number of the run of proposed boxes that an evaluation took, if it had any."""
+    return evaluation.options.get("proposals") or None
+
+
+def standing(evaluations: Iterable[Evaluation], boxes: int | None) -> Evaluation | None:
+    """Return the first usual evaluation with figures and these boxes (see ``boxes_of``).
+
+    Without one it is the first whose job can be gone on with, if any: what was stopped hides nothing that stands.
+    """
+    alike = [one for one in evaluations if is_usual(one) and boxes_of(one) == boxes]
+    done = next((one for one in alike if one.figures), None)
+    return done or next((one for one in alike if one.job is not None), None)
+
+
+def baselines(version: DatasetVersion, split: str, shortcut: str, seed: int) -> "QuerySet[Evaluation]":
+    """Return a version's evaluations of a shortcut with the draws of a seed, newest first."""
+    named = {f"options__{SHORTCUT}": shortcut, "options__seed": seed}
+    rows = evaluations(version.project).filter(version=version, split=split, texts="inference", **named)
+    return rows.filter(source=EvaluationSource.BASELINE.value)
+
+
+def evaluation_folder(evaluation: Evaluation) -> Path:
+    """Return where an evaluation's files lie, or will."""
+    return Path(settings.MEDIA_ROOT) / evaluation_path(evaluation)
+
+
+def evaluation_path(evaluation: Evaluation) -> str:
+    """Return that folder's place below the media folder, which is never served."""
+    return f"evaluations/{evaluation.pk}"
+
+
+def predictions_file(evaluation: Evaluation) -> Path | None:
+    """Return an evaluation's scores, a zip in the leaderboard's layout; None where it has none, such as people."""
+    path = evaluation_folder(evaluation) / PREDICTIONS
+    return path if evaluation.path and path.is_file() else None
+
+
+def compared_scores(evaluation: Evaluation) -> dict[tuple[str, str], float]:
+    """Return the scores of the comparison task by (pair whose region it is, pair whose inference it is).
+
+    Empty where there are none.
+    """
+    path = predictions_file(evaluation)
+    key = _comparison_key(evaluation)
+    if path is None or not key:
+        return {}
+    with zipfile.ZipFile(path) as archive:
+        data = archive.read(COMPARISON_MEMBER)
+    scores = np.load(io.BytesIO(data), allow_pickle=False).tolist()
+    named = sorted(key["test_id_map"].items())  # scores follow the sorted test ids
+    return {
+        (name["Input_iid"], name["candidate"]): score for (_, name), score in zip(named, scores, strict=True)
+    }
+
+
+def known_of(scorer: Scorer, ids: Set[str]) -> int:
+    """Return how many of these pairs trained a scorer or those that it started from, or chose their checkpoints."""
+    known: set[str] = set()
+    for one in ancestry(scorer):
+        if one.version_id is not None:
+            splits = {one.splits.get("train", ""), one.splits.get("val", "")}
+            rows = VersionRow.objects.filter(version=one.version_id, part=Part.OBSERVATION, split__in=splits)
+            known |= ids & set(rows.values_list("instance_id", flat=True))
+    return len(known)
+
+
+def _comparison_key(evaluation: Evaluation) -> dict[str, Any]:
+    try:
+        text = (evaluation_folder(evaluation) / COMPARISON_KEY).read_text("utf-8")
+    except OSError:
+        return {}
+    key: dict[str, Any] = json.loads(text)
+    return key

@@ -1,0 +1,187 @@
+"""Read leaderboards: who may see them, what they offer for download, and what teams handed in."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from django.conf import settings
+from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
+from django.db.models import Count, Q, QuerySet
+from django.utils import timezone
+
+from curation.models import DatasetVersion, VersionImage
+from curation.models.leaderboards import EntryState, Leaderboard, LeaderboardEntry, LeaderboardTeam
+from curation.selectors.versions import sealed_versions, splits_of
+from hits.domain.states import STOPPED_JOB_STATES, Role
+from hits.models import Image, Project
+from hits.selectors.roles import may, projects_of
+
+PUBLIC, HELD, ENTRIES = "public", "held", "entries"  # folders of a leaderboard
+ARCHIVE = "instances.zip"
+DAY = timedelta(hours=24)
+COUNTED = (EntryState.QUEUED.value, EntryState.SCORED.value)
+
+
+@dataclass(frozen=True, slots=True)
+class PublicFile:
+    """A file that may be downloaded; ``name`` is its place below the leaderboard's public folder."""
+
+    name: str
+    bytes: int
+    path: Path
+
+
+@dataclass(frozen=True, slots=True)
+class Used:
+    """What a team handed in that counts: within 24 hours, in all, and what was refused within 24 hours.
+
+    ``free_at`` is when the oldest of the first leaves the 24 hours.
+    """
+
+    today: int
+    total: int
+    refused_today: int
+    free_at: datetime | None
+
+
+def boards_of(project: Project) -> "QuerySet[Leaderboard]":
+    """Return a project's leaderboards, newest first."""
+    return Leaderboard.objects.filter(project=project).select_related("version", "job")
+
+
+def listed_boards(project: Project) -> "QuerySet[Leaderboard]":
+    """Return the same with ``team_count`` and ``scored_count``."""
+    return boards_of(project).annotate(
+        team_count=Count("teams", distinct=True),
+        scored_count=Count(
+            "teams__entries", filter=Q(teams__entries__state=EntryState.SCORED), distinct=True
+        ),
+    )
+
+
+def boards_for(user: AbstractBaseUser | AnonymousUser) -> "QuerySet[Leaderboard]":
+    """Return the leaderboards that are built and that a person may see: public ones, and those of their projects."""
+    mine = Q(project__in=projects_of(user))
+    found = Leaderboard.objects.filter(Q(is_public=True) | mine).exclude(sha256="")
+    return found.select_related("version", "project").distinct()
+
+
+def visible_board(user: AbstractBaseUser | AnonymousUser, slug: str) -> Leaderboard | None:
+    """Return a leaderboard that is built, if the person may see it: a public one, or a member its project's."""
+    board = built_board(slug)
+    return board if board and (board.is_public or is_member(user, board)) else None
+
+
+def built_board(slug: str) -> Leaderboard | None:
+    """Return a leaderboard whose files are written, whoever may see it."""
+    rows = Leaderboard.objects.select_related("version", "project").exclude(sha256="")
+    return rows.filter(slug=slug).first()
+
+
+def is_member(user: AbstractBaseUser | AnonymousUser, board: Leaderboard) -> bool:
+    """Tell whether a person is a researcher of the leaderboard's project."""
+    return may(user, board.project, Role.RESEARCHER)
+
+
+def is_rehearsal(board: Leaderboard) -> bool:
+    """Tell whether a leaderboard rests on played data, and so may never be public."""
+    return board.version.rehearsal or board.project.is_rehearsal
+
+
+def board_folder(board: Leaderboard) -> Path:
+    """Return where a leaderboard's files lie, or will."""
+    return Path(settings.MEDIA_ROOT) / board.path
+
+
+def public_files(board: Leaderboard) -> list[PublicFile]:
+    """Return what may be downloaded, the archive of all first: plain files of the public folder, no links."""
+    home = board_folder(board)
+    archive = home / ARCHIVE
+    found = [PublicFile(ARCHIVE, archive.stat().st_size, archive)] if _is_plain(archive) else []
+    for path in sorted((home / PUBLIC).rglob("*")):
+        if _is_plain(path):
+            found.append(PublicFile(path.relative_to(home / PUBLIC).as_posix(), path.stat().st_size, path))
+    return found
+
+
+def public_file(board: Leaderboard, name: str) -> PublicFile | None:
+    """Return one of them by its name; a path of any other shape finds nothing."""
+    return next((file for file in public_files(board) if file.name == name), None)
+
+
+def download_name(board: Leaderboard, file: PublicFile) -> str:
+    """Return what a downloaded file is called: the archive, which each leaderboard has, by its leaderboard."""
+    return f"{board.slug}-{ARCHIVE}" if file.name == ARCHIVE else file.path.name
+
+
+def photos_taken_down(board: Leaderboard) -> int:
+    """Return how many photos of a built leaderboard were taken down since; its files still ask about them.
+
+    Those taken down earlier were left out. A photo that stands under another row of the same bytes is not gone.
+    """
+    job = board.job
+    since = job.started_at if job is not None and job.started_at is not None else board.created_at
+    images = Image.objects.filter(project=board.project_id)
+    standing = images.filter(withdrawn_at__isnull=True)
+    gone = images.filter(withdrawn_at__gt=since).exclude(sha256__in=standing.values("sha256"))
+    found = VersionImage.objects.filter(version=board.version_id, sha256__in=gone.values("sha256"))
+    return found.filter(facts__split=board.split).count() if board.split else found.count()
+
+
+def teams_of(board: Leaderboard) -> "QuerySet[LeaderboardTeam]":
+    """Return a leaderboard's teams with ``scored_count`` and ``refused_count``."""
+    return LeaderboardTeam.objects.filter(leaderboard=board).annotate(
+        scored_count=Count("entries", filter=Q(entries__state=EntryState.SCORED)),
+        refused_count=Count("entries", filter=Q(entries__state=EntryState.REFUSED)),
+    )
+
+
+def entries_of(board: Leaderboard) -> "QuerySet[LeaderboardEntry]":
+    """Return all that was handed in, newest first."""
+    return LeaderboardEntry.objects.filter(team__leaderboard=board).select_related("team", "job")
+
+
+def shown_entries(board: Leaderboard) -> list[LeaderboardEntry]:
+    """Return what the table shows: scored and not hidden, oldest first."""
+    rows = entries_of(board).filter(state=EntryState.SCORED, is_hidden=False)
+    return list(rows.order_by("created_at", "pk"))
+
+
+def entries_of_team(team: LeaderboardTeam) -> "QuerySet[LeaderboardEntry]":
+    """Return what a team handed in, newest first."""
+    return LeaderboardEntry.objects.filter(team=team).select_related("job", "team__leaderboard")
+
+
+def is_stuck(entry: LeaderboardEntry) -> bool:
+    """Tell whether scoring stopped with a fault of ours, or was cancelled, and somebody has to go on with it."""
+    return entry.state == EntryState.QUEUED and (entry.job is None or entry.job.state in STOPPED_JOB_STATES)
+
+
+def notes_of(entry: LeaderboardEntry) -> list[str]:
+    """Return what was unusual about a submission and was taken all the same, for the team."""
+    return list(entry.job.result.get("notes", [])) if entry.job else []
+
+
+def used(team: LeaderboardTeam, now: datetime | None = None) -> Used:
+    """Return how much of its limits a team has used; what was refused counts apart."""
+    since = (now or timezone.now()) - DAY
+    rows = LeaderboardEntry.objects.filter(team=team)
+    counted = rows.filter(state__in=COUNTED)
+    recent = counted.filter(created_at__gt=since)
+    oldest = recent.order_by("created_at").values_list("created_at", flat=True).first()
+    return Used(
+        today=recent.count(),
+        total=counted.count(),
+        refused_today=rows.filter(state=EntryState.REFUSED, created_at__gt=since).count(),
+        free_at=oldest + DAY if oldest else None,
+    )
+
+
+def sealed_splits(project: Project) -> list[tuple[DatasetVersion, Sequence[str]]]:
+    """Return the project's sealed versions, newest first, each with the splits that it has rows of."""
+    return [(version, list(filter(None, splits_of(version)))) for version in sealed_versions(project)]
+
+
+def _is_plain(path: Path) -> bool:
+    return path.is_file() and not path.is_symlink()

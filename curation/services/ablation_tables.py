@@ -1,0 +1,193 @@
+"""The papers' tables beside ours: which rows are made for a version and split, and what is missing.
+
+Reads only; it stands among the services since selectors know no recipes, which are the scorer's.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from curation.evaluation.measures import count_of, figure_of
+from curation.models import DatasetVersion, Evaluation, Scorer
+from curation.scorer import recipes
+from curation.scorer.recipes import BATCH_CURVE, COLUMN_MEASURES, COLUMNS, Recipe, RecipeKind
+from curation.selectors.ablations import recipes_of
+from curation.selectors.evaluations import boxes_of, evaluations_of, is_usual
+from curation.services.ablation_sources import (
+    BOUND_PATHS,
+    bound_source,
+    differences,
+    scorer_of,
+    source_of,
+    sources_of,
+)
+from curation.services.ablations import usual_splits
+from hits.services.errors import Refused
+
+
+class RowState(StrEnum):
+    """Whether a row of ours is there. ``TRAINED`` has a scorer, but no evaluation yet; ``OTHERS`` is never ours."""
+
+    MADE = "made"
+    TRAINED = "trained"
+    MISSING = "missing"
+    OTHERS = "others"
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One measure: the paper's figure, and ours with its 95 % interval and n. Absent is ``None``."""
+
+    paper: float | None = None
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+    n: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AblationRow:
+    """One recipe for a version and a split; ``cells`` by the names of ``COLUMNS``.
+
+    differs: in words, where the scorer's training differs from the recipe's, or the boxes from other rows'.
+    known_pairs: of those that were asked about, how many trained the scorer or chose its checkpoint; ``pairs`` is how
+    many were asked about.
+    """
+
+    recipe: Recipe
+    state: RowState
+    cells: Mapping[str, Cell]
+    scorer: Scorer | None = None
+    evaluation: Evaluation | None = None
+    differs: Sequence[str] = field(default=())
+    known_pairs: int = 0
+    pairs: int | None = None
+
+    @property
+    def model(self) -> str:
+        """What ours started from, or what scored."""
+        if self.scorer is not None:
+            return str(self.scorer.config.get("model", ""))
+        if self.evaluation is not None and self.recipe.kind is RecipeKind.ZERO_SHOT:
+            return str(self.evaluation.options.get("encoder", ""))
+        return ""
+
+    def counted(self, names: Iterable[str]) -> str:
+        """Return over how many some measures were taken: ``200 instances, 60/12 images`` where they differ."""
+        found: dict[str, dict[str, None]] = {}
+        for name in names:
+            if (n := self.cells[name].n) is not None:
+                found.setdefault(COLUMN_MEASURES[name].counted, {})[f"{n:,}"] = None
+        return ", ".join(f"{'/'.join(counts)} {of}" for of, counts in found.items())
+
+    @property
+    def known_words(self) -> str:
+        """What to bear in mind where pairs that were asked about trained the scorer or chose it; else empty."""
+        if not self.known_pairs:
+            return ""
+        whole = f"{self.known_pairs:,}" + (f" of {self.pairs:,}" if self.pairs else "")
+        return f"{whole} pairs trained or chose this scorer: its figures flatter it"
+
+
+@dataclass(frozen=True, slots=True)
+class _Made:
+    """What there is of a version and split: ready scorers and usual evaluations, newest first; usual splits."""
+
+    scorers: Sequence[Scorer]
+    measured: Sequence[Evaluation]
+    usual: Mapping[str, Any]
+
+
+def ablation_table(version: DatasetVersion, split: str) -> list[AblationRow]:
+    """Return every row of the paper with what is ours on a split of a sealed version.
+
+    Of several scorers the one that is nearest to the recipe counts, of equals the newest. Further points of the
+    batch-size curve that were trained stand behind the paper's.
+    """
+    made = _Made(
+        list(Scorer.objects.filter(project=version.project_id, version=version, is_ready=True)),
+        [one for one in evaluations_of(version.project, version) if one.split == split and is_usual(one)],
+        _usual_splits(version),
+    )
+    return [_row(recipe, made, split) for recipe in (*recipes.all_recipes(), *_further(made))]
+
+
+def _usual_splits(version: DatasetVersion) -> Mapping[str, Any]:
+    try:
+        found = usual_splits(version)
+    except Refused:  # nothing could be trained here now
+        return {}
+    return found.as_json()
+
+
+def _further(made: _Made) -> list[Recipe]:
+    known = {recipe.name for recipe in recipes.all_recipes()}
+    named = {one.recipe for one in made.scorers}.union(*map(recipes_of, made.measured)) - known
+    sizes = {name.removeprefix("batch-") for name in named if name.startswith("batch-")}
+    return [recipes.with_batch_size(size) for size in sorted(int(one) for one in sizes if one.isdecimal())]
+
+
+def _row(recipe: Recipe, made: _Made, split: str) -> AblationRow:
+    if recipe.kind is RecipeKind.OTHERS:
+        return AblationRow(recipe, RowState.OTHERS, _cells(recipe, split, []))
+    if recipe.kind is RecipeKind.BOUND:
+        return _bound(recipe, made, split)
+    sources = sources_of(recipe, made.measured, made.usual)
+    first = sources[0] if sources else None
+    scorer = first.scorer if first is not None else scorer_of(recipe, made.scorers, made.usual)
+    state = RowState.MADE if first else RowState.TRAINED if scorer else RowState.MISSING
+    return AblationRow(
+        recipe,
+        state,
+        _cells(recipe, split, sources),
+        scorer,
+        first,
+        differs=[
+            *(differences(recipe, scorer, made.usual) if scorer is not None else ()),
+            *(_older_boxes(first, made.measured) if first is not None else ()),
+        ],
+        known_pairs=first.provenance.get("pairs_known_from_training", 0) if first is not None else 0,
+        pairs=first.figures.get("retrieval", {}).get("instances") if first is not None else None,
+    )
+
+
+def _older_boxes(found: Evaluation, measured: Iterable[Evaluation]) -> list[str]:
+    """Return in words that a row took an earlier run of proposed boxes than others on the page."""
+    run, newest = boxes_of(found), max((boxes_of(one) or 0 for one in measured), default=0)
+    return [f"boxes of run {run}, not {newest}"] if run is not None and run < newest else []
+
+
+def _cells(recipe: Recipe, split: str, sources: Sequence[Evaluation]) -> dict[str, Cell]:
+    return {
+        name: _cell(recipe, name, split, source_of(measure, sources), measure.path)
+        for name, measure in COLUMN_MEASURES.items()
+    }
+
+
+def _bound(recipe: Recipe, made: _Made, split: str) -> AblationRow:
+    """Return what people reach and what the boxes allow, each figure from the newest evaluation that has it."""
+    found = {name: bound_source(name, made.measured) for name in COLUMNS}
+    cells = {
+        name: _cell(recipe, name, split, source, BOUND_PATHS.get(name, COLUMN_MEASURES[name].path))
+        for name, source in found.items()
+    }
+    shown = found["comparison"] or next((one for one in found.values() if one is not None), None)
+    return AblationRow(recipe, RowState.MADE if shown else RowState.MISSING, cells, evaluation=shown)
+
+
+def _cell(recipe: Recipe, name: str, split: str, source: Evaluation | None, path: tuple[str, str]) -> Cell:
+    paper = recipe.of_paper(name, split)
+    if source is None:
+        return Cell(paper)
+    found = figure_of(source.figures, path)
+    n = count_of(source.figures, COLUMN_MEASURES[name])
+    return Cell(paper, found.get("value"), found.get("low"), found.get("high"), n)
+
+
+def curve(rows: Iterable[AblationRow]) -> list[tuple[int, AblationRow]]:
+    """Return the points of the batch-size curve by size."""
+    points = [
+        (int(row.recipe.changes["batch_size"]), row) for row in rows if BATCH_CURVE in row.recipe.tables
+    ]
+    return sorted(points, key=lambda point: point[0])

@@ -1,0 +1,265 @@
+"""Evaluations: ask for one, and write down what it found. A pipeline does the work."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from django.contrib.auth.models import AbstractBaseUser
+from django.db import transaction
+
+from curation.evaluation.shortcuts import LABELS, Shortcut
+from curation.features.encoder import POOLED_ENCODER
+from curation.models import DatasetVersion, Evaluation, EvaluationSource, Scorer
+from curation.records import InvalidInput
+from curation.selectors.evaluations import SHORTCUT
+from curation.selectors.jobs import EVALUATE
+from curation.selectors.scorers import scorer_of
+from curation.services.options import check_at_least, check_one_of
+from curation.services.scorers import resolved_encoder
+from curation.services.splits import check_split, check_version
+from curation.versions.evaluation_plan import ALL, SetOptions, chosen_proposals
+from curation.versions.splits import UnknownSplit, split_of
+from hits.domain.hashing import content_sha256
+from hits.domain.regions import RegionMode
+from hits.models import Project
+from hits.services import audit, jobs
+from hits.services.errors import Refused
+
+JUDGMENTS_LABEL = "People"
+INFERENCE = "inference"
+LABEL, TITLE = 80, 160
+_FILE_KINDS = (".zip", ".npy", ".json")
+
+
+@dataclass(frozen=True, slots=True)
+class EvaluationOptions:
+    """What is evaluated on, beside version and split.
+
+    sets: how the tasks are made. proposals: run of proposed boxes; absent is the newest complete one, 0 is none.
+    region_mode: how a scorer is shown a region; empty is as it was trained, or highlighted. label: what tables call
+    the row; empty is the scorer's name. more: further facts that are kept with the row, such as its recipe.
+    """
+
+    sets: SetOptions = field(default_factory=SetOptions)
+    proposals: int | None = None
+    region_mode: str = ""
+    label: str = ""
+    more: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.region_mode:
+            check_one_of("region_mode", self.region_mode, RegionMode)
+
+
+@dataclass(frozen=True, slots=True)
+class _What:
+    """What is evaluated: where its scores come from, its label, and what its options say of it."""
+
+    source: EvaluationSource
+    label: str
+    facts: dict[str, Any]
+    scorer: Scorer | None = None
+
+
+def request_evaluation(  # noqa: PLR0913 - what one row says, by keyword
+    *,
+    project: Project,
+    by: AbstractBaseUser | None,
+    version: DatasetVersion,
+    split: str,
+    encoder: str,
+    texts: str = "",
+    region_mode: str = "",
+    options: EvaluationOptions | None = None,
+    queue: bool = True,
+) -> Evaluation:
+    """Return a new evaluation of an encoder or scorer, which is queued; its ``job`` can be cancelled and resumed.
+
+    Args:
+        split: train, val or test; empty or ``all`` is the whole version.
+        encoder: a name that ``curation.features`` knows, or ``scorer:<name or number>``.
+        texts, region_mode: as in the options, where they are not given.
+        queue: false when this process runs the job (``jobs.run_here``).
+
+    Raises:
+        Refused: a draft, a split without pairs, an encoder that is not known or has no texts, or options that do not
+            fit.
+        Conflict: the same evaluation is under way.
+    """
+    if encoder == POOLED_ENCODER:
+        raise Refused(f"encoder: {POOLED_ENCODER} encodes images only; use another one")
+    name = resolved_encoder(project, encoder)
+    scorer = scorer_of(name)
+    chosen = _with(options or EvaluationOptions(), texts, region_mode)
+    source = EvaluationSource.SCORER if scorer else EvaluationSource.ENCODER
+    what = _What(
+        source,
+        chosen.label or (scorer.name if scorer else name),
+        {"encoder": name, "region_mode": chosen.region_mode},
+        scorer,
+    )
+    return _request(project, by, version, split, chosen, what, queue=queue)
+
+
+def request_file_evaluation(
+    *,
+    project: Project,
+    by: AbstractBaseUser | None,
+    version: DatasetVersion,
+    split: str,
+    predictions: Path,
+    options: EvaluationOptions,
+    queue: bool = True,
+) -> Evaluation:
+    """Return a new evaluation of scores in a file: a zip in the leaderboard's layout, or one task's .npy or .json.
+
+    The options name its label. The worker must be able to read the file.
+
+    Raises:
+        Refused: as ``request_evaluation``; or there is no such file, no label, or the file's kind is not known.
+        Conflict: the same evaluation is under way.
+    """
+    if not options.label:
+        raise Refused("label: is missing; say what the tables should call these predictions")
+    if predictions.suffix not in _FILE_KINDS:
+        raise Refused(f"{predictions}: is none of {', '.join(_FILE_KINDS)}; zip the folder of predictions")
+    if not predictions.is_file():
+        raise Refused(f"{predictions}: is no file; name the predictions")
+    facts = {"predictions": str(predictions.absolute())}
+    what = _What(EvaluationSource.PREDICTIONS, options.label, facts)
+    return _request(project, by, version, split, options, what, queue=queue)
+
+
+def request_judgments_evaluation(
+    *,
+    project: Project,
+    by: AbstractBaseUser | None,
+    version: DatasetVersion,
+    split: str,
+    options: EvaluationOptions | None = None,
+    queue: bool = True,
+) -> Evaluation:
+    """Return a new evaluation of people: how they agree on candidates, and how they match inferences to regions.
+
+    Raises:
+        Refused, Conflict: as ``request_evaluation``.
+    """
+    chosen = options or EvaluationOptions()
+    what = _What(EvaluationSource.JUDGMENTS, chosen.label or JUDGMENTS_LABEL, {})
+    return _request(project, by, version, split, chosen, what, queue=queue)
+
+
+def request_baseline_evaluation(
+    *,
+    project: Project,
+    by: AbstractBaseUser | None,
+    version: DatasetVersion,
+    split: str,
+    shortcut: Shortcut = Shortcut.RANDOM,
+    seed: int = 0,
+    options: EvaluationOptions | None = None,
+    queue: bool = True,
+) -> Evaluation:
+    """Return a new evaluation of a shortcut, by default of scores drawn by lot; every draw is from ``seed``.
+
+    Raises:
+        Refused, Conflict: as ``request_evaluation``; or the seed is negative, or words alone are to match clues.
+    """
+    check_at_least("seed", seed, 0)
+    chosen = options or EvaluationOptions()
+    if shortcut is not Shortcut.RANDOM:
+        if chosen.sets.texts != INFERENCE:
+            raise Refused(f"texts: {LABELS[shortcut]} ranks inferences; leave texts at {INFERENCE}")
+        chosen = replace(chosen, proposals=0)  # a proposed box has no clue to read
+    label = chosen.label or (f"{LABELS[shortcut]} (seed {seed})" if seed else LABELS[shortcut])
+    what = _What(EvaluationSource.BASELINE, label, {SHORTCUT: shortcut.value, "seed": seed})
+    return _request(project, by, version, split, chosen, what, queue=queue)
+
+
+def complete_evaluation(
+    *, evaluation: Evaluation, figures: dict[str, Any], provenance: dict[str, Any], path: str, sha256: str
+) -> bool:
+    """Write down what an evaluation found; tell whether it was the first to do so."""
+    rows = Evaluation.objects.filter(pk=evaluation.pk, sha256="")
+    return bool(rows.update(figures=figures, provenance=provenance, path=path, sha256=sha256))
+
+
+def set_options_of(evaluation: Evaluation) -> SetOptions:
+    """Return how an evaluation's tasks are made."""
+    return SetOptions(**evaluation.options["sets"])
+
+
+def _with(options: EvaluationOptions, texts: str, region_mode: str) -> EvaluationOptions:
+    """Return options with texts and region mode that were given beside them."""
+    try:
+        sets = SetOptions(**asdict(options.sets) | {"texts": texts or options.sets.texts})
+    except InvalidInput as error:
+        raise Refused(str(error)) from error
+    return EvaluationOptions(
+        sets=sets,
+        proposals=options.proposals,
+        region_mode=region_mode or options.region_mode,
+        label=options.label,
+        more=options.more,
+    )
+
+
+def _request(
+    project: Project,
+    by: AbstractBaseUser | None,
+    version: DatasetVersion,
+    split: str,
+    options: EvaluationOptions,
+    what: _What,
+    *,
+    queue: bool,
+) -> Evaluation:
+    plain = _checked(project, version, split)
+    kept = {**options.more, **what.facts, "sets": asdict(options.sets), "proposals": _run(version, options)}
+    key = content_sha256([version.pk, plain, what.source, what.label, kept])[:32]
+    with transaction.atomic():
+        row = Evaluation.objects.create(
+            project=project,
+            version=version,
+            split=plain,
+            source=what.source.value,
+            scorer=what.scorer,
+            label=what.label[:LABEL],
+            texts=options.sets.texts,
+            options=kept,
+            created_by_id=by.pk if by else None,
+        )
+        row.job = jobs.enqueue(
+            task=EVALUATE,
+            title=f"Evaluate {what.label} on {version.name}, {plain or ALL}"[:TITLE],
+            project=project,
+            by=by,
+            exclusive_key=f"evaluate:{project.pk}:{key}",
+            resumable=True,
+            queue=queue,
+            evaluation=row.pk,
+        )
+        row.save(update_fields=["job"])
+        audit.record(project=project, actor=by, action="evaluation.request", subject=row.pk, label=row.label)
+    return row
+
+
+def _checked(project: Project, version: DatasetVersion, split: str) -> str:
+    """Return the split as rows have it; see that the version can be evaluated on."""
+    check_version(project, version)
+    try:
+        plain = str(split_of("" if split == ALL else split))
+    except UnknownSplit as error:
+        raise Refused(str(error)) from error
+    check_split(version, plain)
+    return plain
+
+
+def _run(version: DatasetVersion, options: EvaluationOptions) -> int | None:
+    """Return which run of proposals it will be, now: later ones belong to later evaluations."""
+    try:
+        run = chosen_proposals(version, options.proposals)
+    except InvalidInput as error:
+        raise Refused(str(error)) from error
+    return run.pk if run else None

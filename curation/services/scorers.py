@@ -1,0 +1,318 @@
+"""Scorers: ask for one to be trained, take one in, and write down what came of it. A pipeline does the work."""
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from django.contrib.auth.models import AbstractBaseUser
+from django.db import IntegrityError, transaction
+
+from curation.features.encoder import is_hub_id
+from curation.models import DatasetVersion, Scorer, ScorerOrigin
+from curation.scorer.config import TINY, TrainingConfig
+from curation.selectors import scorers as stored
+from curation.selectors.jobs import IMPORT_SCORER, TRAIN_SCORER
+from curation.selectors.scorers import PREFIX
+from curation.services.scorer_splits import VAL_SHARE, check_batch, chosen_splits
+from curation.services.splits import check_sealed, check_version
+from hits.models import Job, Project
+from hits.services import audit, jobs
+from hits.services.errors import Refused
+
+CLIP = "clip:"
+PUBLISHED = "clip:openai/clip-vit-base-patch16"
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._-]{0,59}")
+
+
+def request_training(  # noqa: PLR0913 - the columns of one row, by keyword
+    *,
+    project: Project,
+    by: AbstractBaseUser | None,
+    version: DatasetVersion,
+    name: str,
+    config: TrainingConfig,
+    train_split: str | None = None,
+    val_split: str | None = None,
+    val_share: float = VAL_SHARE,
+    recipe: str = "",
+    queue: bool = True,
+) -> Scorer:
+    """Return a new scorer whose training is queued; its ``job`` can be cancelled and resumed.
+
+    Args:
+        version: a sealed one of the project. config: where ``model`` is ``scorer:<name or number>``, training starts
+            from that scorer, which becomes the new one's parent.
+        train_split, val_split: which splits; absent are train and val where the version has them. Where only one
+            split is left for both, or both name the same, a share of its photos validates.
+        val_share: that share, above 0 and below 1. recipe: the row of the paper's tables that this repeats, if any.
+        queue: false when this process runs the job (``jobs.run_here``).
+
+    Raises:
+        Refused: a draft, an empty split, a model that is not known, a name that is taken, too few pairs for the
+            batch, or real data upon a scorer of a rehearsal.
+    """
+    _check_version(project, version)
+    parent, config = _start(project, config)
+    if parent is not None and is_rehearsed(parent) and not version.rehearsal:
+        raise Refused(
+            f"model: {parent.name} learned from a rehearsal, whose answers may be simulated; start a real version's "
+            "scorer from another model"
+        )
+    counts = stored.split_counts(version)
+    splits = chosen_splits(counts, train_split, val_split, share=val_share, seed=config.seed)
+    check_batch(config, math.ceil(counts[splits.train].pairs * (1 - splits.share)))
+    return _new_scorer(
+        project=project,
+        by=by,
+        queue=queue,
+        name=checked_name(name),
+        version=version,
+        splits=splits.as_json(),
+        parent=parent,
+        recipe=recipe[:40],
+        config=config.as_json(),
+        provenance=provenance_of(version, parent),
+    )
+
+
+def _check_version(project: Project, version: DatasetVersion) -> None:
+    check_version(project, version)
+    check_sealed(version)
+    if version.rehearsal != project.is_rehearsal:
+        raise Refused(
+            f"version: {version.name} and {project.name} are not both real or both a rehearsal; they must not mix"
+        )
+
+
+def _start(project: Project, config: TrainingConfig) -> tuple[Scorer | None, TrainingConfig]:
+    """The scorer that training starts from, if it is one, and the configuration that names it by its number."""
+    if config.model.startswith(PREFIX):
+        parent = named_scorer(project, config.model, field="model")
+        return parent, replace(config, model=parent.encoder_name)
+    source = config.model.removeprefix(CLIP)
+    is_clip = source != config.model and (is_hub_id(source) or Path(source).is_dir())
+    if config.model != TINY and not is_clip:
+        raise Refused(
+            f"model: {config.model!r} is not known; use {PUBLISHED}, clip: with a folder of saved weights, "
+            f"{PREFIX} with a scorer's name, or {TINY}"
+        )
+    return None, config
+
+
+def named_scorer(project: Project, name: str, *, field: str) -> Scorer:
+    """Return the ready scorer that ``scorer:<name or number>`` means.
+
+    Args:
+        field: what the message calls it, such as ``encoder``.
+
+    Raises:
+        Refused: there is none, or it is not ready; the message names those that are.
+    """
+    called = name.removeprefix(PREFIX)
+    found = stored.scorer_called(project, called)
+    if found is None or not found.is_ready:
+        known = ", ".join(f"{PREFIX}{one.name}" for one in stored.ready_scorers(project)) or "none yet"
+        wrong = "is not trained to its end" if found else "is no scorer of this project"
+        raise Refused(f"{field}: {called!r} {wrong}; ready are {known}")
+    return found
+
+
+def resolved_encoder(project: Project, name: str) -> str:
+    """Return an encoder's name as jobs keep it: a scorer by its number, any other as it is.
+
+    Raises:
+        Refused: ``scorer:`` with a name that no ready scorer of the project has.
+    """
+    return named_scorer(project, name, field="encoder").encoder_name if name.startswith(PREFIX) else name
+
+
+def checked_name(name: str) -> str:
+    """Return a scorer's name without spaces around it.
+
+    Raises:
+        Refused: it cannot be used, or reads as a number, by which commands could not tell scorers apart.
+    """
+    plain = name.strip()
+    if not _NAME.fullmatch(plain) or plain.isdecimal():
+        raise Refused(
+            f"name: {name!r}; use at most 60 letters, digits, dots, spaces and hyphens, for instance v1.0 ViT-B-16"
+        )
+    return plain
+
+
+def unused_name(project: Project, base: str) -> str:
+    """Return the first of ``base 1``, ``base 2`` … that no scorer of the project has."""
+    taken = set(stored.scorers(project).values_list("name", flat=True))
+    number = 1
+    while f"{base} {number}" in taken:
+        number += 1
+    return f"{base} {number}"
+
+
+def short_model(model: str) -> str:
+    """Return the last part of what training starts from, as a part of a name: ``clip-vit-base-patch16``."""
+    plain = re.sub(r"[^A-Za-z0-9._-]+", "-", model.partition(":")[2].rstrip("/").rpartition("/")[2] or model)
+    return plain.strip("-")[:30] or "scorer"
+
+
+def provenance_of(version: DatasetVersion, parent: Scorer | None) -> dict[str, Any]:
+    """Return what a scorer rests on: the version with its seal, and the scorer that it started from."""
+    facts: dict[str, Any] = {
+        "version": version.name,
+        "version_seal": version.manifest_sha256,
+        "rehearsal": version.rehearsal,
+    }
+    if parent is not None:
+        facts |= {"parent": parent.name, "parent_weights_sha256": parent.weights_sha256}
+        facts["rehearsal"] = facts["rehearsal"] or is_rehearsed(parent)
+    return facts
+
+
+def is_rehearsed(scorer: Scorer) -> bool:
+    """Whether a scorer, or one that it started from, learned from a rehearsal's answers."""
+    return bool(scorer.provenance.get("rehearsal"))
+
+
+def _new_scorer(
+    *, project: Project, by: AbstractBaseUser | None, queue: bool, name: str, **facts: Any
+) -> Scorer:
+    try:
+        with transaction.atomic():
+            row = Scorer.objects.create(
+                project=project,
+                name=name,
+                origin=ScorerOrigin.TRAINED,
+                created_by_id=by.pk if by else None,
+                **facts,
+            )
+            row.path = scorer_path(row)
+            row.job = jobs.enqueue(
+                task=TRAIN_SCORER,
+                title=f"Train the scorer {name} on {row.version}",
+                project=project,
+                by=by,
+                exclusive_key=f"scorer:{row.pk}",
+                resumable=True,
+                queue=queue,
+                scorer=row.pk,
+            )
+            row.save(update_fields=["path", "job"])
+            audit.record(project=project, actor=by, action="scorer.train", subject=name)
+    except IntegrityError as error:
+        if not Scorer.objects.filter(project=project, name=name).exists():
+            raise
+        raise _name_taken(name) from error
+    return row
+
+
+def _name_taken(name: str) -> Refused:
+    return Refused(f"name: there is a scorer {name} already; choose another name")
+
+
+def scorer_path(row: Scorer) -> str:
+    """Return where a scorer's run lies below the media folder."""
+    return f"scorers/{row.project_id}/{row.pk}"
+
+
+def request_import(
+    *, project: Project, by: AbstractBaseUser | None, folder: Path, name: str, queue: bool = True
+) -> Job:
+    """Queue the taking in of a scorer's folder, such as ``convert_scorer`` writes; its row is made when all is there.
+
+    Raises:
+        Refused: no such folder, or a name that cannot be used or is taken.
+        Conflict: the same name is being taken in.
+    """
+    chosen = checked_name(name)
+    if not (folder / "scorer.json").is_file():
+        raise Refused(
+            f"{folder}: is no scorer's folder, for it has no scorer.json; make one with convert_scorer"
+        )
+    if stored.scorers(project).filter(name=chosen).exists():
+        raise _name_taken(chosen)
+    return jobs.enqueue(
+        task=IMPORT_SCORER,
+        title=f"Take in the scorer {chosen}",
+        project=project,
+        by=by,
+        exclusive_key=f"import-scorer:{project.pk}:{chosen}",
+        resumable=True,
+        queue=queue,
+        folder=str(folder.absolute()),
+        name=chosen,
+    )
+
+
+@transaction.atomic
+def keep_progress(*, scorer: Scorer, **changes: Any) -> None:
+    """Add to what is written down of a training: to its ``figures``, ``splits`` or ``environment``."""
+    row = Scorer.objects.select_for_update().get(pk=scorer.pk)
+    for name, facts in changes.items():
+        setattr(row, name, getattr(row, name) | facts)
+        setattr(scorer, name, getattr(row, name))
+    row.save(update_fields=list(changes))
+
+
+def keep_trained(*, scorer: Scorer, figures: Mapping[str, Any], weights_sha256: str) -> None:
+    """Say that a scorer is ready. Repeatable."""
+    keep_progress(scorer=scorer, figures=dict(figures))
+    Scorer.objects.filter(pk=scorer.pk).update(weights_sha256=weights_sha256, is_ready=True)
+    scorer.refresh_from_db()
+
+
+def keep_imported(
+    *, project: Project, by: AbstractBaseUser | None, name: str, facts: Mapping[str, Any], weights_sha256: str
+) -> Scorer:
+    """Return the row of a scorer that is taken in; call it within the transaction that puts its folder in place.
+
+    Args:
+        facts: ``config`` and ``provenance``.
+
+    Raises:
+        Refused: the name was taken meanwhile.
+    """
+    try:
+        with transaction.atomic():
+            row = Scorer.objects.create(
+                project=project,
+                name=name,
+                origin=ScorerOrigin.IMPORTED,
+                weights_sha256=weights_sha256,
+                is_ready=True,
+                created_by_id=by.pk if by else None,
+                **facts,
+            )
+            row.path = scorer_path(row)
+            row.save(update_fields=["path"])
+            audit.record(project=project, actor=by, action="scorer.import", subject=name)
+    except IntegrityError as error:
+        raise _name_taken(name) from error
+    return row
+
+
+def as_provenance(scorer: Scorer) -> dict[str, Any]:
+    """Return what a round's and a version's provenance say of the scorer that chose the candidates."""
+    version = scorer.version
+    return {
+        "scorer": scorer.name,
+        "scorer_weights_sha256": scorer.weights_sha256,
+        "scorer_version": version.name if version else "",
+        "scorer_version_seal": version.manifest_sha256 if version else "",
+        "scorer_rehearsal": is_rehearsed(scorer),
+    }
+
+
+def known_pairs_words(scorer: Scorer, split: str = "") -> str:
+    """Return what to bear in mind when a scorer chooses candidates for pairs that it learned from; empty for none."""
+    known, pairs = stored.known_pairs(scorer, split)
+    if not known:
+        return ""
+    whole = f"all {pairs:,}" if known == pairs else f"{known:,} of {pairs:,}"
+    return (
+        f"{scorer.name} learned from {whole} approved pairs or was validated with them. It finds their inferences "
+        "very plausible, so that few candidates pass. Choose for pairs that it never saw, or read the sets with "
+        "that in mind."
+    )

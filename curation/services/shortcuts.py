@@ -1,0 +1,52 @@
+"""Audits of shortcuts: ask how far one gets without the image. A pipeline does the work."""
+
+from dataclasses import asdict, dataclass, field
+
+from django.contrib.auth.models import AbstractBaseUser
+
+from curation.evaluation.shortcuts import Shortcut
+from curation.models import DatasetVersion
+from curation.selectors.jobs import SHORTCUTS
+from curation.services.options import check_at_least
+from curation.services.splits import check_split
+from hits.models import Job
+from hits.services import jobs
+from hits.services.errors import Refused
+
+
+@dataclass(frozen=True, slots=True)
+class ShortcutOptions:
+    """Which split is audited for shortcuts, and the seed of every draw."""
+
+    split: str
+    seed: int = 0
+    which: tuple[str, ...] = field(default=tuple(one.value for one in Shortcut))
+
+    def __post_init__(self) -> None:
+        check_at_least("seed", self.seed, 0)
+        unknown = [one for one in self.which if one not in set(Shortcut)]
+        if unknown or not self.which:
+            raise Refused(f"shortcuts: {', '.join(unknown) or 'none'}; use {', '.join(Shortcut)}")
+
+
+def request_shortcuts(
+    *, version: DatasetVersion, options: ShortcutOptions, by: AbstractBaseUser | None, queue: bool = True
+) -> Job:
+    """Queue the audits of shortcuts; ``queue`` as for ``hits.services.jobs.enqueue``.
+
+    Raises:
+        Refused: a draft, or a split without pairs.
+        Conflict: an audit of this version is under way.
+    """
+    check_split(version, options.split)
+    return jobs.enqueue(
+        task=SHORTCUTS,
+        title=f"Look for shortcuts in {version.name}",
+        project=version.project,
+        by=by,
+        exclusive_key=f"shortcuts:{version.pk}",
+        resumable=True,
+        queue=queue,
+        version=version.pk,
+        options=asdict(options),
+    )

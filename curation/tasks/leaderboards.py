@@ -1,0 +1,31 @@
+"""Build a leaderboard's files, and score what teams hand in."""
+
+from celery import shared_task
+
+from curation.models.leaderboards import Leaderboard, LeaderboardEntry
+from curation.selectors.jobs import BUILD_LEADERBOARD, SCORE_ENTRY
+from hits.services import jobs
+
+
+@shared_task(name=BUILD_LEADERBOARD)
+def build_leaderboard(job_id: int) -> None:
+    """Write the instances, the ids and the held keys of a leaderboard."""
+    with jobs.claimed(job_id) as progress:
+        if progress is not None:
+            from curation.pipelines import leaderboards  # noqa: PLC0415 - loads numerical libraries
+
+            rows = Leaderboard.objects.select_related("version", "project")
+            board = rows.get(pk=progress.job.args["leaderboard"])
+            jobs.set_result(job=progress.job, **leaderboards.build(board, progress))
+
+
+@shared_task(name=SCORE_ENTRY)
+def score_entry(job_id: int) -> None:
+    """Score one submission, or write down why it cannot be scored."""
+    with jobs.claimed(job_id) as progress:
+        if progress is not None:
+            from curation.pipelines import leaderboards  # noqa: PLC0415 - loads numerical libraries
+
+            rows = LeaderboardEntry.objects.select_related("team__leaderboard")
+            entry = rows.get(pk=progress.job.args["entry"])
+            jobs.set_result(job=progress.job, **leaderboards.score(entry, progress))

@@ -1,0 +1,123 @@
+"""What a leaderboard's two plots show. Better is always up, and to the right."""
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+
+from curation.evaluation.measures import COMPARISON, P_AT_1, Better, Measure, pearson
+from curation.models.leaderboards import LeaderboardEntry
+from curation.selectors.leaderboard_tables import Reference, figure, written
+from curation.views.plots import (
+    Axis,
+    Frame,
+    Measured,
+    Model,
+    Place,
+    Plot,
+    Point,
+    Tick,
+    axis_over,
+    axis_words,
+    draw_scatter,
+)
+from validation.domain.plots import decimals, pixels
+
+HEIGHT = 240  # pixels
+DATES = 4
+FEW_DAYS = timedelta(days=3)
+NARROWEST = 350.0  # pixels across of two plots beside one another
+
+
+def over_time(
+    entries: Sequence[LeaderboardEntry], measure: Measure, references: Sequence[Reference], place: int
+) -> Plot | None:
+    """Return a measure of all entries by the time they came in, with the line of the best so far.
+
+    Args:
+        entries: oldest first. place: the measure's place among the references' figures.
+    """
+    found = [(entry, one) for entry in entries if (one := _measured(entry, measure)) is not None]
+    if not found:
+        return None
+    lines = _values_of(references, place)
+    moments = [entry.created_at.timestamp() for entry, _ in found]
+    up = axis_over([value for _, one in found for value in one if value is not None] + [v for v, _ in lines])
+    # Where low is good the low end is up.
+    up = up if measure.better is Better.HIGH else Axis(up.high, up.low)
+    frame = Frame(axis_over(moments, least_span=7200.0), up, HEIGHT)
+    points: list[Point] = []
+    corners: list[Place] = []
+    best = found[0][1][0]
+    for moment, (entry, one) in zip(moments, found, strict=True):
+        leads = not corners or up.at(one[0]) > up.at(best)
+        if leads:
+            corners += [(moment, best), (moment, one[0])]
+            best = one[0]
+        when = f"{entry.created_at.day} {entry.created_at:%b %Y}"
+        words = f"{entry.team.name}, {entry.model}, {when}: {measure.words} {written(one[0])}"
+        points.append(frame.point((moment, None, None), one, words, kind="" if leads else "other"))
+    return Plot(
+        frame=frame,
+        summary=f"{measure.title}, of {len(found)} entries over time. Best so far: {written(best)}.",
+        x_ticks=_dates(frame.across),
+        y_ticks=frame.y_ticks(),
+        along="Handed in",
+        upwards=axis_words(measure),
+        paths=[frame.path("best", [*corners, (frame.across.high, best)])],
+        points=points,
+        lines=[pixels(frame.y(value)) for value, _ in lines],
+        ends=frame.ends([(best, f"Best {written(best)}"), *lines]),
+    )
+
+
+def human_agreement(
+    shown: Sequence[LeaderboardEntry], references: Sequence[Reference], places: Mapping[str, int]
+) -> Plot | None:
+    """Return agreement with people over P@1, a dot an entry; nothing where either is not measured.
+
+    Args:
+        shown: the entries of the table. places: of each measure's name among the references' figures.
+    """
+    if not {P_AT_1.name, COMPARISON.name} <= set(places):
+        return None
+    models: list[Model] = []
+    named: set[int] = set()
+    for entry in shown:
+        p_at_1, agreement = _measured(entry, P_AT_1), _measured(entry, COMPARISON)
+        if p_at_1 is None or agreement is None:
+            continue
+        words = f"{entry.team.name}, {entry.model}: P@1 {written(p_at_1[0])}, human agreement {written(agreement[0])}"
+        models.append(Model(p_at_1, agreement, words, "" if entry.team_id in named else entry.team.name))
+        named.add(entry.team_id)
+    if not models:
+        return None
+    related = pearson([one.p_at_1[0] for one in models], [one.agreement[0] for one in models])
+    return draw_scatter(
+        models,
+        lines=_values_of(references, places[COMPARISON.name]),
+        narrowest=NARROWEST,
+        summary=f"Human agreement over P@1 of {len(models)} entries. The table has every number.",
+        note="" if related is None else f"Pearson’s r = {decimals(related, 2)}",
+    )
+
+
+def _measured(entry: LeaderboardEntry, measure: Measure) -> Measured | None:
+    one = figure(entry.figures, measure)
+    return None if one.value is None else (one.value, one.low, one.high)
+
+
+def _values_of(references: Sequence[Reference], place: int) -> list[tuple[float, str]]:
+    """Return the values of the references that have a figure of a measure, with what they are and reach."""
+    known = [(one.figures[place].value, one.words) for one in references]
+    return [(value, f"{words} {written(value)}") for value, words in known if value is not None]
+
+
+def _dates(axis: Axis) -> list[Tick]:
+    """Return a few moments along the axis, as days or, where all lies within a few days, with the time."""
+    close = axis.high - axis.low < FEW_DAYS.total_seconds()
+    ticks = []
+    for step in range(DATES):
+        value = axis.low + (axis.high - axis.low) * (step + 0.5) / DATES
+        moment = datetime.fromtimestamp(value, tz=UTC)
+        words = f"{moment.day} {moment:%b}" + (f" {moment:%H:%M}" if close else "")
+        ticks.append((axis.x(value), words))
+    return ticks

@@ -1,0 +1,243 @@
+"""Leaderboards as everybody sees them: the table with its plots, handing in, and what came of it."""
+
+from collections.abc import Callable, Sequence
+from functools import wraps
+from typing import Any
+
+from django.conf import settings
+from django.contrib.auth.decorators import login_not_required
+from django.core import signing
+from django.core.paginator import Paginator
+from django.http import FileResponse, Http404, HttpRequest, HttpResponse, HttpResponseBase
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.http import require_http_methods, require_safe
+from rest_framework.throttling import BaseThrottle
+
+from curation.evaluation.held_keys import in_file_order
+from curation.evaluation.measures import Measure
+from curation.models.leaderboards import EntryState, Leaderboard, LeaderboardEntry, LeaderboardTeam
+from curation.selectors import leaderboard_tables as tables
+from curation.selectors import leaderboards as stored
+from curation.services import leaderboard_entries as services
+from curation.views import leaderboard_charts as charts
+from curation.views.leaderboard_forms import KeyForm, SubmitForm
+from hits.services.errors import Refused
+
+View = Callable[..., HttpResponseBase]
+_receipts = signing.Signer(salt="curation.leaderboard.entry")
+TOO_MANY = 429
+ROWS_PER_PAGE = 100
+STATES = {
+    EntryState.QUEUED: ("badge--info", "Being scored"),
+    EntryState.SCORED: ("badge--ok", "Scored"),
+    EntryState.REFUSED: ("badge--bad", "Refused"),
+}
+
+
+def board_page(view: View) -> View:
+    """Turn ``view(request, board, …)`` into a view of ``<slug:slug>``: public boards, and members' own; else 404."""
+
+    @wraps(view)
+    def wrapped(request: HttpRequest, slug: str, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        board = stored.visible_board(request.user, slug)
+        if board is None:
+            raise Http404("There is no such page.")
+        return view(request, board, *args, **kwargs)
+
+    return wrapped
+
+
+@require_safe
+@login_not_required
+def board_list(request: HttpRequest) -> HttpResponse:
+    """List the leaderboards that the visitor may see."""
+    found = [(board, len(stored.shown_entries(board))) for board in stored.boards_for(request.user)]
+    return render(request, "leaderboard/boards.html", {"boards": found})
+
+
+@require_safe
+@login_not_required
+@board_page
+def board(request: HttpRequest, board: Leaderboard) -> HttpResponse:
+    """Show the table, the plots, and how to hand in."""
+    entries = stored.shown_entries(board)
+    every = request.GET.get("all") == "1"
+    table = tables.make_table(board, entries, sort=request.GET.get("sort", ""), every_entry=every)
+    places = {measure.name: place for place, measure in enumerate(table.measures)}
+    page = Paginator(table.rows, ROWS_PER_PAGE).get_page(request.GET.get("page"))
+    context = _about(request, board) | {
+        "table": table,
+        "page": page,
+        "groups": _groups(table),
+        "columns": list(zip(table.measures, table.counts, strict=True)),
+        "rows": [(row, list(zip(table.measures, row.figures, row.best, strict=True))) for row in page],
+        "references": [
+            (one, list(zip(table.measures, one.figures, strict=True))) for one in table.references
+        ],
+        "time_plot": charts.over_time(entries, table.sort, table.references, places.get(table.sort.name, 0)),
+        "human_plot": charts.human_agreement([row.entry for row in table.rows], table.references, places),
+        "files": stored.public_files(board),
+        "expected": _expected(board),
+    }
+    return render(request, "leaderboard/board.html", context)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@login_not_required
+@never_cache
+@sensitive_post_parameters("key")
+@board_page
+def submit(request: HttpRequest, board: Leaderboard) -> HttpResponse:
+    """Take a zip in and show what comes of it."""
+    form = SubmitForm(request.POST or None, request.FILES or None)
+    status = 200
+    if request.method == "POST":
+        status = 400
+        if form.is_valid():
+            try:
+                entry = _submitted(request, board, form.cleaned_data)
+                return redirect("leaderboard-entry", board.slug, receipt(entry))
+            except services.LimitReached as error:
+                status = TOO_MANY
+                form.add_error(None, sentence(error))
+            except Refused as error:
+                form.add_error(_field(error, form), sentence(error))
+    context = _about(request, board) | {"form": form, "expected": _expected(board)}
+    return render(request, "leaderboard/submit.html", context, status=status)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@login_not_required
+@never_cache
+@sensitive_post_parameters("key")
+@board_page
+def mine(request: HttpRequest, board: Leaderboard) -> HttpResponse:
+    """Show a team, by its key, all that it handed in and what is left of its limits. Nothing is remembered."""
+    form = KeyForm(request.POST or None)
+    context = _about(request, board) | {"form": form}
+    status = 200
+    if request.method == "POST":
+        status = 400
+        if form.is_valid():
+            try:
+                team = _entered(request, board, form.cleaned_data["key"])
+                context |= _handed_in(team)
+                status = 200
+            except services.LimitReached as error:
+                status = TOO_MANY
+                form.add_error(None, sentence(error))
+            except Refused as error:
+                form.add_error("key", sentence(error))
+    return render(request, "leaderboard/mine.html", context, status=status)
+
+
+@require_safe
+@login_not_required
+@never_cache
+@board_page
+def entry(request: HttpRequest, board: Leaderboard, receipt: str) -> HttpResponse:
+    """Show where a submission stands, to whoever has its receipt: the address that its sender was led to."""
+    try:
+        key = int(_receipts.unsign(receipt))
+    except (signing.BadSignature, ValueError) as error:
+        raise Http404("There is no such page.") from error
+    found = stored.entries_of(board).filter(pk=key).first()
+    if found is None:
+        raise Http404("There is no such page.")
+    measures = tables.measures_of(board)
+    context = _about(request, board) | {
+        "entry": found,
+        "state": STATES[EntryState(found.state)],
+        "figures": [(one, tables.figure(found.figures, one)) for one in measures],
+        "is_stuck": stored.is_stuck(found),
+        "notes": stored.notes_of(found),
+        "waits": found.state == EntryState.QUEUED and not stored.is_stuck(found),
+    }
+    return render(request, "leaderboard/entry.html", context)
+
+
+@require_safe
+@login_not_required
+@board_page
+def file(request: HttpRequest, board: Leaderboard, name: str) -> FileResponse:
+    """Send one of the public files. What is no such file's exact name, the keys' above all, is not found."""
+    found = stored.public_file(board, name)
+    if found is None:
+        raise Http404("There is no such file.")
+    return FileResponse(
+        found.path.open("rb"),
+        as_attachment=True,
+        filename=stored.download_name(board, found),
+        content_type="application/octet-stream",
+    )
+
+
+def receipt(entry: LeaderboardEntry) -> str:
+    """Return what opens an entry's page: its number and a signature that nobody else can make."""
+    return _receipts.sign(str(entry.pk))
+
+
+def _entered(request: HttpRequest, board: Leaderboard, key: str) -> LeaderboardTeam:
+    address = BaseThrottle().get_ident(request)  # type: ignore[arg-type]
+    return services.enter(board=board, key=key.strip(), address=address)
+
+
+def _submitted(request: HttpRequest, board: Leaderboard, given: dict[str, Any]) -> LeaderboardEntry:
+    team = _entered(request, board, given["key"])
+    about = services.About(given["model"], given["description"], given["url"])
+    upload = services.Upload(given["file"].chunks(), given["file"].name or "")
+    return services.submit(team=team, about=about, upload=upload)[0]
+
+
+def _found(entry: LeaderboardEntry, measures: Sequence[Measure]) -> str:
+    """Return an entry's figures in one line; empty for one without any."""
+    known = [(one, tables.figure(entry.figures, one)) for one in measures]
+    return ", ".join(f"{one.words} {found.words}" for one, found in known if found.value is not None)
+
+
+def _handed_in(team: LeaderboardTeam) -> dict[str, Any]:
+    measures = tables.measures_of(team.leaderboard)
+    rows = [
+        (one, *STATES[EntryState(one.state)], receipt(one), stored.is_stuck(one), _found(one, measures))
+        for one in stored.entries_of_team(team)
+    ]
+    return {"team": team, "entries": rows, "used": stored.used(team)}
+
+
+def _about(request: HttpRequest, board: Leaderboard) -> dict[str, Any]:
+    return {
+        "board": board,
+        "is_member": stored.is_member(request.user, board),
+        "rehearsal": stored.is_rehearsal(board),
+        "largest": services.largest(board),
+        "refused_a_day": services.REFUSED_A_DAY,
+        "api": settings.PUBLIC_URL + reverse("api-leaderboard-submissions", args=[board.slug]),
+    }
+
+
+def _groups(table: tables.Table) -> list[tuple[str, int]]:
+    """Return the tasks above the columns, each with how many columns it has."""
+    groups: dict[str, int] = {}
+    for measure in table.measures:
+        groups[measure.group] = groups.get(measure.group, 0) + 1
+    return list(groups.items())
+
+
+def _expected(board: Leaderboard) -> list[tuple[str, int]]:
+    """Return the files of a submission, each with how many scores it holds."""
+    return [(name, board.tasks[name]) for name in in_file_order(board.tasks)]
+
+
+def _field(error: Refused, form: SubmitForm) -> str | None:
+    name = str(error).partition(": ")[0]
+    return name if name in form.fields else None
+
+
+def sentence(error: Refused) -> str:
+    """Return a refusal as a sentence; the field's name before it is left out, since it stands at the field."""
+    name, colon, rest = str(error).partition(": ")
+    words = rest if colon else name
+    return f"{words[:1].upper()}{words[1:]}."

@@ -1,0 +1,278 @@
+"""The whole way: a sealed version becomes a leaderboard, a model's zip is handed in, and the figures are right."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from django.core.management import CommandError, call_command, load_command_class
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from curation import services as curation
+from curation.models import ImageProposals, ProposalRun
+from curation.models.leaderboards import EntryState, Leaderboard
+from curation.selectors.leaderboards import board_folder, photos_taken_down
+from curation.services import leaderboards as services
+from hits.domain.states import JobState
+from hits.models import Image, Observation
+from hits.services import jobs
+from tests.curation_site.leaderboards import predictions, scored
+from tests.curation_site.test_versions import rated_round
+from tests.validation.factory import Work
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def pairs(work: Work) -> list[Observation]:
+    """Return the pairs of three photos: a judged round of some, and proposed boxes, the first as people drew them."""
+    found = [
+        pair
+        for seed in range(1, 4)
+        for pair in work.observed(work.image(seed), worker=f"W{seed}", salt=f"photo {seed} " * seed)
+    ]
+    rated_round(work, found[:4])
+    run = ProposalRun.objects.create(project=work.project, detector="made up", is_complete=True)
+    for image in {pair.image for pair in found}:
+        boxes = [
+            [box["left"], box["top"], box["width"], box["height"], 0.5]
+            for pair in found
+            if pair.image_id == image.pk
+            for box in pair.boxes[:1]
+        ]
+        ImageProposals.objects.create(run=run, image=image, boxes=[*boxes, [0, 0, 1, 1, 0.1]])
+    return found
+
+
+def made(work: Work, capsys: Any, *more: str) -> Leaderboard:
+    if not work.project.versions.exists():
+        version = curation.create_version(project=work.project, name="v1", by=None)
+        curation.seal_version(version=version, by=None)
+    capsys.readouterr()
+    call_command(
+        "create_leaderboard", "v1", "--project", work.project.slug, "--title", "Whole", "--json", *more
+    )
+    told = json.loads(capsys.readouterr().out.splitlines()[-1])
+    board = Leaderboard.objects.get(slug=told["leaderboard"])
+    assert told["state"] == JobState.DONE
+    assert told["expected"] == board.tasks
+    return board
+
+
+def best_scores(home: Path) -> dict[str, list[float]]:
+    """Return what somebody who knew the keys would hand in, in the order of the public ids."""
+    scores: dict[str, list[float]] = {}
+    for path in sorted((home / "held").rglob("*_answer_key.json")):
+        name = path.name.removeprefix("all_").removesuffix("_answer_key.json")
+        key = json.loads(path.read_text())
+        (ids,) = (home / "public").rglob(f"all_{name}_instance_ids.json")
+        value = _rating_of(key) if name == "comparison" else {one: _right(row) for one, row in key.items()}
+        wanted = json.loads(ids.read_text())
+        assert wanted == sorted(wanted)
+        scores[name] = [value[one] for one in wanted]
+    return scores
+
+
+def _right(row: Any) -> float:
+    if isinstance(row, list):
+        return float(row[0] == row[1])
+    return float(row.get("correct", row.get("IoU", 0.0)))
+
+
+def _rating_of(key: Any) -> dict[str, float]:
+    means = {
+        (one["Input_iid"], candidate["source_iid"]): (candidate["annot1"] + candidate["annot2"]) / 2
+        for one in key["annotations"]
+        for candidate in one["candidates"]
+    }
+    return {one: means[row["Input_iid"], row["candidate"]] for one, row in key["test_id_map"].items()}
+
+
+def test_from_a_sealed_version_to_figures(work: Work, pairs: list[Observation], capsys: Any) -> None:
+    board = made(work, capsys)
+    home = board_folder(board)
+    assert board.sha256
+    assert board.tasks == {"comparison": 3, "localization": 3 * (3 * 3 + 3 * 4), "retrieval_0": 81}
+    assert (home / "held").stat().st_mode & 0o777 == 0o700
+    assert not list(home.parent.glob(".*")), "nothing half-way is left"
+    services.set_open(board=board, is_open=True, by=None)
+    team, _ = services.add_team(board=board, name="Baker Street", by=None)
+    entry = scored(team, predictions(best_scores(home)))
+    assert (entry.state, entry.defect) == (EntryState.SCORED, "")
+    found = entry.figures
+    assert found["retrieval"]["p_at_1"]["value"] == 100.0
+    assert found["retrieval"]["instances"] == 9
+    assert found["localization"]["gt_accuracy"]["value"] == 100.0
+    assert found["localization"]["auto_accuracy"]["value"] == 100.0
+    assert found["comparison"]["model"] == found["comparison"]["oracle"]
+    people = board.options["references"]["human"]["comparison"]["value"]
+    assert people == found["comparison"]["human"]["value"], "what the empty table shows is what is measured"
+    chance = board.options["references"]["random"]
+    assert chance["p_at_1"]["value"] == pytest.approx(100 / 9)
+    assert chance["im2txt"]["value"] == 5.0
+    assert chance["gt_accuracy"]["value"] == pytest.approx(100 / 3)
+    assert chance["comparison"]["value"] == found["comparison"]["random"]["value"]
+    assert board.options["counts"] == {
+        "p_at_1": 9,
+        "im2txt": 9,
+        "txt2im": 9,
+        "gt_accuracy": 3,
+        "auto_accuracy": 3,
+        "comparison": 1,
+    }
+
+
+def test_chance_is_what_chance_reaches(work: Work, pairs: list[Observation], capsys: Any) -> None:
+    board = made(work, capsys, "--total", "400", "--daily", "100")
+    services.set_open(board=board, is_open=True, by=None)
+    team, _ = services.add_team(board=board, name="Lots", by=None)
+    rng = np.random.default_rng(1)
+    names = ("p_at_1", "im2txt", "gt_accuracy", "auto_accuracy")
+    drawn: dict[str, list[float]] = {name: [] for name in names}
+    for _ in range(60):
+        scores = {name: rng.random(count).tolist() for name, count in board.tasks.items()}
+        entry = scored(team, predictions(scores))
+        figures = entry.figures["retrieval"] | entry.figures["localization"]
+        for name in names:
+            drawn[name].append(figures[name]["value"])
+    for name in names:
+        expected = board.options["references"]["random"][name]["value"]
+        reach = 4 * float(np.std(drawn[name])) / np.sqrt(60)
+        assert abs(float(np.mean(drawn[name])) - expected) < reach, name
+
+
+def test_public_files_hold_no_answer(work: Work, pairs: list[Observation], capsys: Any) -> None:
+    board = made(work, capsys)
+    home = board_folder(board)
+    public = b"".join(path.read_bytes() for path in (home / "public").rglob("*.json"))
+    for word in (b"annot1", b"IoU", b"correct", b"Input_iid", b"source_iid", b"confidence"):
+        assert word not in public, word
+    for pair in pairs:
+        assert pair.instance_id.encode() not in public, "an instance id would give the pair away"
+    import zipfile
+
+    with zipfile.ZipFile(home / "instances.zip") as archive:
+        names = set(archive.namelist())
+    assert names == {
+        path.relative_to(home / "public").as_posix() for path in (home / "public").rglob("*.json")
+    }
+    services.set_public(board=board, is_public=True, by=None)
+    for path in (home / "held").rglob("*.json"):
+        for name in (path.name, path.relative_to(home).as_posix(), f"../{path.relative_to(home).as_posix()}"):
+            place = reverse("leaderboard-file", args=[board.slug, "x"]).removesuffix("x") + name
+            assert Client().get(place).status_code == 404, place
+
+
+def test_true_boxes_alone_leave_the_column_of_proposed_ones_out(
+    work: Work, pairs: list[Observation], capsys: Any
+) -> None:
+    from curation.selectors.leaderboard_tables import measures_of
+
+    board = made(work, capsys, "--proposals", "0")
+    assert board.tasks["localization"] == 27
+    assert "auto_accuracy" not in [one.name for one in measures_of(board)]
+
+
+def test_building_again_keeps_what_is_there(work: Work, pairs: list[Observation], capsys: Any) -> None:
+    from curation.pipelines import leaderboards as pipeline
+
+    board = made(work, capsys)
+    assert board.job is not None
+    before = {path: path.stat().st_mtime_ns for path in board_folder(board).rglob("*")}
+    pipeline.build(board, jobs.Progress(board.job))
+    assert {path: path.stat().st_mtime_ns for path in board_folder(board).rglob("*")} == before
+    Leaderboard.objects.filter(pk=board.pk).update(sha256="")  # it died before it was written down
+    board.refresh_from_db()
+    job = services.jobs.enqueue(
+        task="curation.build_leaderboard", title="Again", queue=False, leaderboard=board.pk
+    )
+    jobs.run_here(job=job)
+    board.refresh_from_db()
+    assert board.sha256
+
+
+def test_version_and_split_are_named_as_the_other_commands_take_them(
+    work: Work, pairs: list[Observation], capsys: Any
+) -> None:
+    splits = dict(zip(dict.fromkeys(pair.image_id for pair in pairs), ("train", "val", "test"), strict=True))
+    for image, split in splits.items():
+        Image.objects.filter(pk=image).update(split=split)
+    version = curation.create_version(project=work.project, name="v1", by=None)
+    curation.seal_version(version=version, by=None)
+    project = ("--project", work.project.slug)
+    for named, more, split in (
+        (("--version", "v1"), (), "test"),
+        (("v1",), ("--split", "val"), "val"),
+        (("v1", "--version", "v1"), ("--split", "all"), ""),
+    ):
+        capsys.readouterr()
+        call_command("create_leaderboard", *named, *project, "--title", f"B {split}", "--json", *more)
+        board = Leaderboard.objects.get(
+            slug=json.loads(capsys.readouterr().out.splitlines()[-1])["leaderboard"]
+        )
+        assert (board.version, board.split) == (version, split)
+    with pytest.raises(CommandError, match="v1 is named too"):
+        call_command("create_leaderboard", "v1", "--version", "v2", *project, "--title", "T")
+    with pytest.raises(CommandError, match="--version v9: there is no such version"):
+        call_command("create_leaderboard", "--version", "v9", *project, "--title", "T")
+    assert Leaderboard.objects.count() == 3
+
+
+def test_photos_taken_down_since_are_counted_in_their_split_and_left_out_of_a_new_one(
+    work: Work, pairs: list[Observation], capsys: Any
+) -> None:
+    photo = pairs[0].image
+    Image.objects.exclude(pk=photo.pk).update(split="val")
+    Image.objects.filter(pk=photo.pk).update(split="test")
+    boards = {split: made(work, capsys, "--split", split) for split in ("test", "val", "all")}
+    assert [photos_taken_down(board) for board in boards.values()] == [0, 0, 0]
+    Image.objects.filter(pk=photo.pk).update(withdrawn_at=timezone.now())
+    assert {split: photos_taken_down(board) for split, board in boards.items()} == {
+        "test": 1,
+        "val": 0,
+        "all": 1,
+    }
+    after = made(work, capsys, "--split", "all")
+    assert photos_taken_down(after) == 0
+    assert (boards["all"].tasks["retrieval_0"], after.tasks["retrieval_0"]) == (9 * 9, 6 * 6)
+
+
+def test_a_teams_command_takes_the_version_and_no_other(
+    work: Work, pairs: list[Observation], capsys: Any
+) -> None:
+    board = made(work, capsys)
+    call_command("leaderboard_team", board.slug, "Baker Street", "--version", "v1")
+    assert services.team_with_key(board=board, key=capsys.readouterr().out.strip()) is not None
+    with pytest.raises(CommandError, match="--version v2: leaderboard whole is of v1"):
+        call_command("leaderboard_team", board.slug, "Scotland Yard", "--version", "v2")
+    assert board.teams.count() == 1
+
+
+@pytest.mark.parametrize("name", ["create_leaderboard", "leaderboard_team"])
+def test_version_is_never_the_frameworks(name: str) -> None:
+    parser = load_command_class("curation", name).create_parser("manage.py", name)
+    (flag,) = [one for one in parser._actions if "--version" in one.option_strings]
+    assert flag.nargs != 0, "it takes a name"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("v9", "--project", "street-scenes", "--title", "T"), "no such version"),
+        (("v1", "--project", "street-scenes", "--title", "T", "--split", "test"), "has no pair in test"),
+        (("v1", "--project", "street-scenes", "--title", "T", "--daily", "0"), "daily limit"),
+        (("v1", "--project", "street-scenes", "--title", "T", "--proposals", "77"), "no run 77"),
+        (("v1", "--project", "street-scenes"), "--title"),
+    ],
+)
+def test_the_command_says_what_is_wrong(work: Work, arguments: tuple[str, ...], said: str) -> None:
+    work.observed(work.image(1))
+    version = curation.create_version(project=work.project, name="v1", by=None)
+    curation.seal_version(version=version, by=None)
+    with pytest.raises(CommandError, match=said) as error:
+        call_command("create_leaderboard", *arguments)
+    assert error.value.returncode == 2
+    assert not Leaderboard.objects.exists()

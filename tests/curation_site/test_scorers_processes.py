@@ -1,0 +1,75 @@
+"""Training with several processes: a child that is followed, stopped and quoted. A short program plays torchrun."""
+
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from curation.pipelines import training_processes
+from curation.pipelines.training_processes import LOG, command, last_step, train_in_processes
+from hits.services.errors import Refused
+
+STEPS = "import sys, pathlib, time; run = pathlib.Path(sys.argv[1])\n"
+WRITES = STEPS + "(run / 'losses.csv').write_text('step,loss\\n1,2.0\\n2,1.5\\n')\n"
+FAILS = STEPS + "print('error: batch_size: 64 is more than 9'); print('ChildFailedError: '); sys.exit(2)"
+LASTS = WRITES + "(run / 'pid').write_text(str(__import__('os').getpid())); time.sleep(600)"
+
+
+@pytest.fixture
+def plays(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Return a function that puts a program in torchrun's place."""
+
+    def put(program: str) -> None:
+        played = lambda run, processes: [sys.executable, "-c", program, str(run)]  # noqa: E731
+        monkeypatch.setattr(training_processes, "command", played)
+
+    monkeypatch.setattr(training_processes, "LOOK_SECONDS", 0.05)
+    return put
+
+
+def test_the_command_is_torchrun_of_this_interpreter(tmp_path: Path) -> None:
+    words = command(tmp_path, 3)
+    assert words[:3] == [sys.executable, "-m", "torch.distributed.run"]
+    assert words[words.index("--nproc-per-node") + 1] == "3"
+    assert words[-3:] == ["-m", "curation.scorer.train", str(tmp_path)]
+
+
+def test_steps_are_told_as_they_are_written(plays: Any, tmp_path: Path) -> None:
+    plays(WRITES + "time.sleep(0.5)")
+    told: list[tuple[int, int]] = []
+    train_in_processes(tmp_path, 2, total=2, tell=lambda done, total: told.append((done, total)))
+    assert told[-1] == (2, 2)
+
+
+def test_a_half_written_line_is_no_step(tmp_path: Path) -> None:
+    assert last_step(tmp_path) == 0
+    (tmp_path / "losses.csv").write_text("step,loss\n")
+    assert last_step(tmp_path) == 0
+    (tmp_path / "losses.csv").write_text("step,loss\n9,1.0\n10,0.")
+    assert last_step(tmp_path) == 9
+
+
+class Enough(Exception):
+    """What stops the work."""
+
+
+def test_when_it_is_to_stop_the_child_ends(plays: Any, tmp_path: Path) -> None:
+    plays(LASTS)
+
+    def tell(done: int, total: int) -> None:
+        if (tmp_path / "pid").is_file() and (tmp_path / "pid").read_text():
+            raise Enough
+
+    with pytest.raises(Enough):
+        train_in_processes(tmp_path, 2, total=9, tell=tell)
+    with pytest.raises(ProcessLookupError):
+        os.kill(int((tmp_path / "pid").read_text()), 0)
+
+
+def test_what_went_wrong_is_quoted(plays: Any, tmp_path: Path) -> None:
+    plays(FAILS)
+    with pytest.raises(Refused, match="torchrun ended with 2: batch_size: 64 is more than 9; the log is"):
+        train_in_processes(tmp_path, 2, total=9, tell=lambda *_: None)
+    assert "ChildFailedError" in (tmp_path / LOG).read_text()
