@@ -11,6 +11,7 @@ from curation.services import audits
 from hits.models import Project
 from tests.curation_site.audits import NO, begun, pairs, yes
 from tests.support.axe import check_sizes
+from tests.support.pages import wait_until_seen
 from tests.validation.factory import Work
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True), pytest.mark.timeout(300)]
@@ -40,6 +41,7 @@ def ready(page: Any, text: str) -> None:
     """Wait for a pair's page and its script: a key that comes before says nothing."""
     heading(page, text)
     page.locator(".question--now").wait_for()
+    wait_until_seen(page)
 
 
 def test_a_pair_takes_a_few_keys(

@@ -5,12 +5,14 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
+from playwright.sync_api import expect
 
 from curation.models import LeakageRun, LeakReading, SourceRecord
 from curation.services.leakage import FoundLeaks, FoundPair, LeakageOptions, store_leaks
 from hits.models import Image, Project
 from hits.services.images import Description, import_image
 from tests.support.axe import check_sizes
+from tests.support.pages import wait_until_seen
 from tests.support.pictures import picture
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -65,8 +67,10 @@ def test_pairs_are_read_with_keys(
     assert page.locator("article").count() == 3
     for key, left in (("s", 2), ("d", 1), ("a", 0)):
         page.get_by_role("button", name="Turn keys off").wait_for()  # keys act from here on
+        wait_until_seen(page)
         page.keyboard.press(key)
-        page.locator("article").nth(left).wait_for(state="detached")
+        page.get_by_role("link", name=f"To look at {left}", exact=True).wait_for()
+        expect(page.locator("article")).to_have_count(left)
     page.get_by_text("All are looked at").wait_for()
     assert list(LeakReading.objects.values_list("verdict", flat=True)) == ["same", "different", "same"]
     assert Image.objects.get(duplicate_of__isnull=False).split == "train"

@@ -38,6 +38,7 @@ TOO_WIDE = """() => [...document.querySelectorAll(".scroll-x")]
 
 def check_width(page: Any, state: str) -> None:
     """Fail when the page is wider than the window, or a table has to be scrolled sideways."""
+    page.wait_for_load_state()  # words are there before the stylesheet is
     wide = page.evaluate("document.scrollingElement.scrollWidth - innerWidth")
     assert wide <= 0, f"{state} is {wide} px too wide"
     tables = page.evaluate(TOO_WIDE)

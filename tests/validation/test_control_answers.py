@@ -4,7 +4,7 @@ import pytest
 
 from curation import services as curation
 from curation.models import ComparisonRound, Part
-from curation.selectors.rounds import newest_judged_round
+from curation.selectors.rounds import is_judged
 from curation.versions.build import plan_version
 from hits.models import Batch, Hit, Observation
 from hits.services.launch import Terms
@@ -119,12 +119,13 @@ def test_sealing_reads_no_control(work: Work) -> None:
         work.answered(control, judge, ratings(control, 1))
     assert likert_judgments(batch=batch) == {}
     assert [unit.pk for unit in own_units(batch)] == [own.unit_id]
-    assert newest_judged_round(work.project) is None, "answers to a control complete nothing"
+    found.refresh_from_db()
+    assert not is_judged(found), "answers to a control complete nothing"
 
     for judge in ("J1", "J2"):
         work.answered(own, judge, ratings(own, 3))
     assert judged_completely(batch=batch)
-    assert newest_judged_round(work.project) == found
+    assert is_judged(found)
     version = curation.create_version(project=work.project, name="v1", by=None)
     rows = [row.row for row in plan_version(version).rows if row.part == Part.COMPARISON]
     assert [{c["annot1"] for c in row["candidates"]} for row in rows] == [{3.0}]
