@@ -60,7 +60,7 @@ def main() -> None:
     subprocess.run([*command, "--once"], cwd=ROOT, check=True, capture_output=True)
     with _demo(command) as accounts:
         _fill(accounts)
-        curated = _curate()
+        curated = _curate() | _score()
         with sync_playwright() as playwright:
             browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
             _worker_pages(browser, accounts)
@@ -131,6 +131,52 @@ def _curate() -> dict[str, str]:
         "texts": reverse("curation-texts", args=[PLAYED]),
         "audit": reverse("curation-audit-read", args=[PLAYED, Audit.objects.latest("pk").pk]),
     }
+
+
+def _score() -> dict[str, str]:
+    """Train a scorer that carries no meaning and measure it, for the pages of Scorers; return their addresses."""
+    from django.core.management import call_command
+
+    from curation.models import DatasetVersion, Scorer
+
+    version = DatasetVersion.objects.get(project__slug=PLAYED)
+    of = ("--project", PLAYED, "--version", version.name)
+    small = ("--batch-size", "16", "--max-steps", "300", "--checkpoint-every", "30", "--warmup-steps", "60")
+    rate = ("--learning-rate", "0.001", "--epochs", "200")
+    call_command("train_scorer", *of, "--name", "tiny", "--model", "tiny", *small, *rate)
+    for scored in (("--scorer", "tiny"), ("--scorer", "label-sentence"), ("--random",), ("--judgments",)):
+        call_command("evaluate_scorer", *of, "--split", "all", *scored)
+    call_command("audit_shortcuts", *of, "--split", "all", "--only", "text_only")
+    call_command("create_leaderboard", *of, "--split", "all", "--title", "Played loop")
+    return {
+        "scorer": reverse("scorer", args=[PLAYED, Scorer.objects.latest("pk").pk]),
+        "evaluations": reverse("evaluations", args=[PLAYED]),
+        "leaderboard": reverse("leaderboard", args=[_handed_in().slug]),
+    }
+
+
+def _handed_in() -> Any:
+    """Let three teams hand in what was scored above; return their leaderboard."""
+    from curation.models import Evaluation, Leaderboard
+    from curation.selectors.evaluations import predictions_file
+    from curation.services import leaderboard_entries as entries
+    from curation.services.leaderboards import add_team, set_open
+    from hits.services import jobs
+
+    board = Leaderboard.objects.latest("pk")
+    set_open(board=board, is_open=True, by=None)
+    for team, label in (("Lestrade", "tiny"), ("Gregson", "label-sentence"), ("Hopkins", "Random")):
+        path = predictions_file(Evaluation.objects.get(label=label))
+        assert path is not None
+        entry, _ = entries.submit(
+            team=add_team(board=board, name=team, by=None)[0],
+            about=entries.About(model=label),
+            upload=entries.Upload([path.read_bytes()], path.name),
+            queue=False,
+        )
+        assert entry.job is not None
+        jobs.run_here(job=entry.job)
+    return board
 
 
 def _at_most(count: int, answer: Callable[[Any], Any]) -> Callable[[Any], Any]:
