@@ -1,8 +1,8 @@
 """Build the leaderboard's three tasks from the pairs of one split: what must be scored, and the key.
 
-Retrieval has chunks of about a thousand pairs, each image with each inference; localization has, for each image with
-three pairs or more, each region with each inference and each proposed box with each inference; comparison has the
-candidates that people rated. Test ids are hashes under a secret, so that neither they nor their order tell which
+Retrieval has chunks of about a thousand pairs, each image with each inference; localization has each region with each
+inference of an image with three pairs or more, and each proposed box with each inference of any image; comparison has
+the candidates that people rated. Test ids are hashes under a secret, so that neither they nor their order tell which
 inference belongs to which image. Source: paper 000 §4 and the published leaderboard's files.
 """
 
@@ -55,10 +55,20 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class LocalizationImage:
-    """An image to be localized in: pairs that can be told apart, and boxes that a detector proposed, best first."""
+    """An image to be localized in, by one to one matching, by proposed boxes, or by both.
+
+    ``pairs`` are all of it: each inference is asked about each of ``boxes``, which a detector proposed, best first.
+    ``matched`` are the pairs whose inferences are matched to their regions; none where they are too few.
+    """
 
     pairs: tuple[ObservationRecord, ...]
+    matched: tuple[ObservationRecord, ...] = ()
     boxes: tuple[Region, ...] = ()
+
+    @property
+    def count(self) -> int:
+        """How many scores are asked for."""
+        return len(self.matched) ** 2 + len(self.pairs) * len(self.boxes)
 
     @property
     def url(self) -> str:
@@ -121,11 +131,12 @@ def retrieval_key(chunk: Sequence[ObservationRecord], test_ids: Sequence[str]) -
 def localizable(
     pairs: Iterable[ObservationRecord], *, boxes: Mapping[str, Sequence[Region]], least: int, most_boxes: int
 ) -> Localizable:
-    """Return the images with at least ``least`` pairs that can be told apart.
+    """Return the images that have something to be localized.
 
-    A pair whose inference or whose region repeats an earlier one's of the image is left out, since no answer could
-    be right or wrong about it. boxes: proposed ones by the image's address, best first, of which ``most_boxes`` are
-    taken.
+    Inferences are matched to regions on images with at least ``least`` pairs that can be told apart: one whose
+    inference or whose region repeats an earlier one's of the image is left out of it, since no answer could be right
+    or wrong about it. Proposed boxes are asked about with every pair of an image, be they few: each inference has an
+    answer of its own. boxes: those by the image's address, best first, of which ``most_boxes`` are taken.
     """
     by_image: dict[str, list[ObservationRecord]] = defaultdict(list)
     for pair in pairs:
@@ -134,12 +145,13 @@ def localizable(
     for url, all_pairs in by_image.items():
         distinct = _told_apart(all_pairs, found.left_out)
         if len(distinct) < least:
-            found.left_out["image_with_too_few_pairs"] += 1
-            continue
+            distinct = []
+            found.left_out["image_with_too_few_pairs_to_match"] += 1
         proposed = tuple(boxes.get(url, ()))[:most_boxes]
         if boxes and not proposed:
             found.left_out["image_without_proposed_boxes"] += 1
-        found.images.append(LocalizationImage(tuple(distinct), proposed))
+        if distinct or proposed:
+            found.images.append(LocalizationImage(tuple(all_pairs), tuple(distinct), proposed))
     return found
 
 
@@ -161,16 +173,16 @@ def _told_apart(pairs: Sequence[ObservationRecord], left_out: Counter[str]) -> l
 
 
 def given_pairs(image: LocalizationImage, ids: Ids) -> list[Asked]:
-    """Return each region of an image with each of its inferences; both count its pairs."""
+    """Return each region of an image with each inference that is matched; both count the matched pairs."""
     return [
         Asked(ids.of(LOCALIZATION, "given", region.instance_id, text.instance_id), i, j)
-        for i, region in enumerate(image.pairs)
-        for j, text in enumerate(image.pairs)
+        for i, region in enumerate(image.matched)
+        for j, text in enumerate(image.matched)
     ]
 
 
 def proposed_pairs(image: LocalizationImage, ids: Ids) -> list[Asked]:
-    """Return each proposed box of an image with each of its inferences; regions count its boxes."""
+    """Return each proposed box of an image with each of its inferences; regions count its boxes, texts its pairs."""
     return [
         Asked(ids.of(LOCALIZATION, "proposed", text.instance_id, str(i)), i, j)
         for j, text in enumerate(image.pairs)
@@ -192,7 +204,7 @@ def localization_key(image: LocalizationImage, ids: Ids) -> Iterator[tuple[str, 
             {
                 "type": "gt",
                 "image": image.url,
-                "inst_id": image.pairs[asked.text].instance_id,
+                "inst_id": image.matched[asked.text].instance_id,
                 "bbox_idx": asked.region,
                 "correct": asked.region == asked.text,
             },

@@ -16,7 +16,10 @@ def add_set_options(parser: ArgumentParser, *, is_version_needed: bool = True) -
     """Declare the flags."""
     parser.add_argument("--version", required=is_version_needed, help="name of a sealed version")
     parser.add_argument("--project", help="its project's short name; needed when the version's does not tell")
-    parser.add_argument("--split", default="test", help="train, val, test, or all")
+    parser.add_argument(
+        "--split",
+        help="train, val, test, or all; by default test, or else val, where the version has one",
+    )
     parser.add_argument("--texts", choices=TEXTS, default=TEXTS[0], help="what is to be matched")
     parser.add_argument(
         "--proposals",

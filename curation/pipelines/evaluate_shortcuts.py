@@ -126,10 +126,10 @@ class _Reader:
         return self._likeness([pair.clue for pair in pairs], inferences)
 
     def of_image(self, image: LocalizationImage) -> tuple[Matrix, Matrix]:
-        """Return (n, n) scores of an image's pairs, ties drawn by lot, and none of boxes, which have no clue."""
+        """Return (n, n) scores of the pairs that are matched, ties drawn by lot, and none of boxes."""
         if image.boxes:
             raise ValueError("proposed boxes have no clue to read; plan the sets without them")
-        scores = self.of_chunk(image.pairs)
+        scores = self.of_chunk(image.matched)
         return scores + NOISE * self._rng.random(scores.shape), np.zeros((0, len(image.pairs)))
 
     def of_rated(self, rows: Sequence[Mapping[str, Any]]) -> Matrix | None:

@@ -145,10 +145,11 @@ class _Products:
         return _all_pairs(self._drawn(pairs), self._texts(pair.inference for pair in pairs))
 
     def of_image(self, image: LocalizationImage) -> tuple[Matrix, Matrix]:
-        """Return (n, n) similarities of an image's regions, and (k, n) of its proposed boxes."""
-        words = self._texts(pair.inference for pair in image.pairs)
+        """Return (n, n) similarities of the regions that are matched, and (k, m) of the proposed boxes."""
         boxes = self.proposed[self.proposed_rows.of(_boxes_of(image))]
-        return _all_pairs(self._drawn(image.pairs), words), _all_pairs(boxes, words)
+        return self.of_chunk(image.matched), _all_pairs(
+            boxes, self._texts(pair.inference for pair in image.pairs)
+        )
 
     def of_rated(self, rows: Sequence[Mapping[str, Any]]) -> Matrix:
         """Return the similarities of all candidates of rated sets with their set's region: (m,)."""

@@ -21,10 +21,11 @@ def scorer_with(
 ) -> Scorer | None:
     """Return the newest scorer of a version with this configuration and these splits, whoever had it trained.
 
-    A ready one comes first, then one whose training can be gone on with; else nothing.
+    Once training has begun, a scorer's ``splits`` say more than that: how many pairs there were. A ready one comes
+    first, then one whose training can be gone on with; else nothing.
     """
     rows = Scorer.objects.filter(project=version.project_id, version=version).select_related("job")
-    alike = [one for one in rows if one.splits == splits and same_run(one.config, config)]
+    alike = [one for one in rows if splits.items() <= one.splits.items() and same_run(one.config, config)]
     ready = next((one for one in alike if one.is_ready), None)
     return ready or next((one for one in alike if one.job is not None), None)
 

@@ -13,9 +13,10 @@ from curation.models import DatasetVersion, Evaluation, Scorer
 from curation.scorer import recipes
 from curation.scorer.recipes import BATCH_CURVE, COLUMN_MEASURES, COLUMNS, Recipe, RecipeKind
 from curation.selectors.ablations import recipes_of
-from curation.selectors.evaluations import boxes_of, evaluations_of, is_usual
+from curation.selectors.evaluations import SHORTCUT, boxes_of, evaluations_of, is_usual
 from curation.services.ablation_sources import (
     BOUND_PATHS,
+    SHORTCUTS,
     bound_source,
     differences,
     scorer_of,
@@ -50,7 +51,7 @@ class Cell:
 class AblationRow:
     """One recipe for a version and a split; ``cells`` by the names of ``COLUMNS``.
 
-    differs: in words, where the scorer's training differs from the recipe's, or the boxes from other rows'.
+    differs: in words, where the scorer's training or the shortcut is not the recipe's, or the boxes not other rows'.
     known_pairs: of those that were asked about, how many trained the scorer or chose its checkpoint; ``pairs`` is how
     many were asked about.
     """
@@ -146,6 +147,7 @@ def _row(recipe: Recipe, made: _Made, split: str) -> AblationRow:
         differs=[
             *(differences(recipe, scorer, made.usual) if scorer is not None else ()),
             *(_older_boxes(first, made.measured) if first is not None else ()),
+            *(_untrained(recipe, first) if first is not None else ()),
         ],
         known_pairs=first.provenance.get("pairs_known_from_training", 0) if first is not None else 0,
         pairs=first.figures.get("retrieval", {}).get("instances") if first is not None else None,
@@ -156,6 +158,14 @@ def _older_boxes(found: Evaluation, measured: Iterable[Evaluation]) -> list[str]
     """Return in words that a row took an earlier run of proposed boxes than others on the page."""
     run, newest = boxes_of(found), max((boxes_of(one) or 0 for one in measured), default=0)
     return [f"boxes of run {run}, not {newest}"] if run is not None and run < newest else []
+
+
+def _untrained(recipe: Recipe, found: Evaluation) -> list[str]:
+    """Return in words that a row's shortcut is not the one that its note tells of, which other pairs taught."""
+    second_choices = SHORTCUTS.get(recipe.kind, ())[1:]
+    if found.options.get(SHORTCUT) not in second_choices:
+        return []
+    return ["cosines with the clue itself, no ridge regression"]
 
 
 def _cells(recipe: Recipe, split: str, sources: Sequence[Evaluation]) -> dict[str, Cell]:

@@ -143,9 +143,11 @@ def request_judgments_evaluation(
     """Return a new evaluation of people: how they agree on candidates, and how they match inferences to regions.
 
     Raises:
-        Refused, Conflict: as ``request_evaluation``.
+        Refused, Conflict: as ``request_evaluation``; or clues are asked about, which nobody judged.
     """
     chosen = options or EvaluationOptions()
+    if chosen.sets.texts != INFERENCE:
+        raise Refused(f"texts: people judged inferences; leave texts at {INFERENCE}")
     what = _What(EvaluationSource.JUDGMENTS, chosen.label or JUDGMENTS_LABEL, {})
     return _request(project, by, version, split, chosen, what, queue=queue)
 

@@ -54,7 +54,7 @@ class SetOptions:
     """How the sets are made; the defaults are the paper's.
 
     texts: whether inferences or clues are to be matched (paper 000 B.1); clues have no comparison. boxes: proposed
-    boxes per image. chunk: pairs per chunk of retrieval. min_inferences: fewest pairs of an image in localization.
+    boxes per image. chunk: pairs per chunk of retrieval. min_inferences: fewest pairs of an image to match.
     seed: of the draw of the chunks.
     """
 
@@ -101,9 +101,7 @@ class SplitSets:
     def expected(self) -> dict[str, int]:
         """How many scores each file of a submission must hold; a task without anything is absent."""
         counts = {f"{RETRIEVAL}_{number}": len(chunk) ** 2 for number, chunk in enumerate(self.chunks)}
-        pairs = sum(
-            len(image.pairs) * (len(image.pairs) + len(image.boxes)) for image in self.localization.images
-        )
+        pairs = sum(image.count for image in self.localization.images)
         rated = sum(len(row["candidates"]) for row in self.comparison)
         return {
             name: count for name, count in {COMPARISON: rated, LOCALIZATION: pairs, **counts}.items() if count

@@ -17,10 +17,10 @@ from pathlib import Path
 from typing import Any
 
 from curation.evaluation.held_keys import COMPARISON, LOCALIZATION, RETRIEVAL, in_file_order, task_of
-from curation.evaluation.sets import given_pairs, proposed_pairs, retrieval_ids
+from curation.evaluation.sets import Asked, given_pairs, proposed_pairs, retrieval_ids
 from curation.files import partial_folder
 from curation.models import DatasetVersion, ProposalRun
-from curation.records import ImageReference, InvalidInput, Region
+from curation.records import ImageReference, InvalidInput, ObservationRecord, Region
 from curation.versions.evaluation_plan import SetOptions, SplitSets, plan_sets
 from curation.versions.export_sherlock import (
     ExportRefused,
@@ -120,16 +120,22 @@ def _retrieval(sets: SplitSets, name: str) -> list[Line]:
 def _localization(sets: SplitSets, name: str) -> list[Line]:
     lines: list[Line] = []
     for image in sets.localization.images:
-        texts = [canonical_json(pair.inference) for pair in image.pairs]
         about = image.pairs[0].image
-        given = [_region_json(about, pair.bboxes) for pair in image.pairs]
+        given = [_region_json(about, pair.bboxes) for pair in image.matched]
         proposed = [_region_json(about, [box]) for box in image.boxes]
-        for regions, pairs in ((given, given_pairs), (proposed, proposed_pairs)):
-            lines += [
-                (one.test_id, _Instance(regions[one.region], texts[one.text], one.test_id, LOCALIZATION))
-                for one in pairs(image, sets.ids)
-            ]
+        lines += _located(given, image.matched, given_pairs(image, sets.ids))
+        lines += _located(proposed, image.pairs, proposed_pairs(image, sets.ids))
     return lines
+
+
+def _located(
+    regions: Sequence[bytes], pairs: Sequence[ObservationRecord], asked: Iterable[Asked]
+) -> list[Line]:
+    texts = [canonical_json(pair.inference) for pair in pairs]
+    return [
+        (one.test_id, _Instance(regions[one.region], texts[one.text], one.test_id, LOCALIZATION))
+        for one in asked
+    ]
 
 
 def _comparison(sets: SplitSets, name: str) -> list[Line]:
@@ -200,9 +206,10 @@ def _manifest(sets: SplitSets, files: Sequence[WrittenFile]) -> dict[str, Any]:
         "expected": sets.expected,
         "retrieval": {"chunks": [len(chunk) for chunk in sets.chunks]},
         "localization": {
-            "images": len(located),
-            "inferences": sum(len(image.pairs) for image in located),
+            "matched_images": sum(bool(image.matched) for image in located),
+            "matched_inferences": sum(len(image.matched) for image in located),
             "images_with_proposed_boxes": sum(bool(image.boxes) for image in located),
+            "inferences_with_proposed_boxes": sum(len(image.pairs) for image in located if image.boxes),
         },
         "comparison": {"images": len(sets.comparison)},
         "left_out": sets.left_out,

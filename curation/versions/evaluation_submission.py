@@ -25,7 +25,9 @@ class PairScores(Protocol):
         ...
 
     def of_image(self, image: LocalizationImage) -> tuple[Matrix, Matrix]:
-        """Return (n, n) scores of an image's regions, and (k, n) of its proposed boxes, with its n inferences."""
+        """Return (n, n) scores of the regions of an image's n matched pairs with their inferences, and (k, m) of its
+        k proposed boxes with the inferences of all its m pairs.
+        """
         ...
 
     def of_rated(self, rows: Sequence[Mapping[str, Any]]) -> Matrix | None:

@@ -10,6 +10,7 @@ from django.urls import reverse
 from curation.evaluation.measures import MEASURES, Measure, count_of, figure_of, pearson
 from curation.evaluation.retrieval import by_chance
 from curation.models import Evaluation, EvaluationSource
+from curation.scorer.recipes import BERTSCORE
 from curation.selectors.evaluations import SHORTCUT, boxes_of, differing, is_usual
 from curation.views import evaluation_charts as charts
 from curation.views.evaluation_charts import DotPlot, Named
@@ -71,6 +72,12 @@ def cells(evaluation: Evaluation) -> list[FigureCell]:
         _cell(evaluation.figures, measure, own.get(measure.name, measure.path))
         for measure in MEASURES.values()
     ]
+
+
+def all_cells(evaluation: Evaluation) -> list[FigureCell]:
+    """Return an evaluation's measures, and its BERTScore where it has one, which few have."""
+    more = _cell(evaluation.figures, BERTSCORE, BERTSCORE.path)
+    return cells(evaluation) + ([] if more.count is None else [more])
 
 
 def _cell(figures: Mapping[str, Any], measure: Measure, path: tuple[str, str]) -> FigureCell:

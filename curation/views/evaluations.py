@@ -161,7 +161,7 @@ def evaluation(request: HttpRequest, project: Project, evaluation_id: int) -> Ht
         "source": parts.SOURCE_WORDS.get(found.source, found.source),
         "split": parts.split_words(found.split),
         "texts": parts.TEXT_WORDS.get(found.texts, found.texts),
-        "cells": parts.cells(found),
+        "cells": parts.all_cells(found),
         "compared": parts.compared_plot(found),
         "meaning": parts.meaning_of(found),
         "provenance": parts.facts_of(found.provenance, without=SAID),

@@ -10,7 +10,8 @@ from PIL import Image as Pillow
 
 from annotation_site.demo.photos import sample_photos
 from curation.features.choose import get_encoder
-from curation.features.encoder import Encoder, Precision
+from curation.features.encoder import POOLED_ENCODER, Encoder, Precision
+from curation.features.label_sentence import PooledImageEncoder
 from curation.features.parallel import in_threads
 from curation.features.prompted import Prompted
 from curation.features.regions import Crop
@@ -78,6 +79,31 @@ def are_unit_rows(rows: Any, count: int, dim: int) -> bool:
     return (
         rows.shape == (count, dim) and rows.dtype == np.float32 and bool(np.allclose(lengths, 1, atol=1e-5))
     )
+
+
+@pytest.fixture(scope="module")
+def pooled() -> PooledImageEncoder:
+    return PooledImageEncoder()
+
+
+class TestThePooledEncoder:
+    """It reads photos alone: what it keeps to is the half of the contract that is about them."""
+
+    def test_rows_are_unit_float32(self, pooled: PooledImageEncoder, pictures: list[Pillow.Image]) -> None:
+        assert are_unit_rows(pooled.encode_images(pictures), 3, pooled.dim)
+        assert pooled.encode_images([]).shape == (0, pooled.dim)
+
+    def test_is_blind_to_the_batch_and_threads_may_share_it(
+        self, pooled: PooledImageEncoder, pictures: list[Pillow.Image]
+    ) -> None:
+        alone = list(in_threads(pooled.encode_images, [[one] for one in pictures] * 2, threads=4))
+        np.testing.assert_allclose(np.concatenate(alone[:3]), pooled.encode_images(pictures), atol=1e-5)
+        np.testing.assert_array_equal(alone[3:], alone[:3])
+
+    def test_says_what_it_is(self, pooled: PooledImageEncoder) -> None:
+        assert pooled.revision
+        assert pooled.preprocessing["precision"] == "fp32"
+        assert pooled.name == f"{POOLED_ENCODER} pooled"
 
 
 class TestEveryEncoder:

@@ -1,6 +1,7 @@
 """Published checkpoints become scorers' folders; what is none is refused in one line, and no code in it is run."""
 
 import dataclasses
+import io
 import json
 import os
 import pickle
@@ -213,6 +214,25 @@ def test_a_broken_checkpoint_is_refused_in_one_line(
     assert caught.value.returncode == 2
     assert is_one_line(caught.value)
     assert [path.name for path in tmp_path.iterdir() if path.name != "c.pt"] == []
+
+
+def _of_before_torch_1_6() -> bytes:
+    """Return a file of several pickles, one after the other, then the numbers."""
+    whole = io.BytesIO()
+    torch.save({"state_dict": {"a": torch.ones(3)}}, whole, _use_new_zipfile_serialization=False)
+    return whole.getvalue()
+
+
+def test_a_checkpoint_cut_off_anywhere_is_refused_in_one_line(tmp_path: Path, clip_folder: Path) -> None:
+    whole = _of_before_torch_1_6()
+    broken = [whole[:size] for size in range(len(whole))] + [b"\x80\x02.", b"\x80\x02a.", b"\x80\x02K\x01s."]
+    path = tmp_path / "c.pt"
+    for data in broken:
+        path.write_bytes(data)
+        with pytest.raises(InvalidInput, match=r"^c\.pt: ") as caught:
+            convert_published(path, str(clip_folder), tmp_path / "s")
+        assert "\n" not in str(caught.value)
+    assert [one.name for one in tmp_path.iterdir()] == ["c.pt"]
 
 
 class TestConvertingRefuses:

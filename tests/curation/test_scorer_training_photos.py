@@ -1,6 +1,7 @@
 """A tiny tower learns something from the real photographs, on a processor."""
 
 import json
+import time
 from collections import defaultdict
 from pathlib import Path
 from typing import Any
@@ -73,7 +74,9 @@ def test_the_loss_falls_on_the_photographs(photos: Path, tmp_path: Path) -> None
         (tmp_path / name).write_text("".join(lines))
     run = {"format": "deerstalker-run/1", "config": SETTINGS, "images": str(photos), "provenance": {}}
     (tmp_path / "run.json").write_text(json.dumps(run))
+    began = time.monotonic()
     result = train(tmp_path)
+    assert time.monotonic() - began < 120, "seconds; it takes under ten on two quiet cores"
     losses = [row["loss"] for row in read_losses(tmp_path)]
     assert result.steps == len(losses) == 48
     assert np.mean(losses[-5:]) < np.mean(losses[:5]) - 0.3

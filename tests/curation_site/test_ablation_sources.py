@@ -262,6 +262,19 @@ def test_table_3_has_bertscore_of_the_paper_and_ours(
     assert 'data-label="BERTScore"><span class="paper" title="Paper">–</span><br><b>–</b>' in page
 
 
+def test_an_evaluation_s_page_has_its_bertscore_where_it_has_one(
+    client: Client, version: DatasetVersion, researcher: User
+) -> None:
+    client.force_login(researcher)
+    scorer = scorer_of(version, "first", config("vit-b-16"))
+    found = [measured(version, 40, scorer, figures=bertscore(21.25)), measured(version, 40, scorer)]
+    pages = [
+        squeezed(client.get(reverse("evaluation", args=[version.project.slug, one.pk]))) for one in found
+    ]
+    assert ["Retrieval, BERTScore" in page for page in pages] == [True, False]
+    assert "21.2" in pages[0]
+
+
 def test_the_papers_bertscores_are_those_of_its_table_3() -> None:
     printed = {
         name: recipes.get(name).of_paper("bertscore", "test")
@@ -316,6 +329,15 @@ def test_plots_of_one_measure_are_told_apart_by_their_table(
     measured(version, 50, scorer_of(version, "first", config("vit-b-16")))
     page = shown(client, version, researcher)
     assert [page.count(f"{table}: Retrieval, P@1</h2>") for table in ("Table 3", "Figure 4a")] == [1, 1]
+
+
+def test_texts_alone_that_learned_from_nothing_say_so(version: DatasetVersion) -> None:
+    plain = measured(version, 10, source="baseline", options={"shortcut": "text_only"})
+    row = row_of(version, "text-only")
+    assert (row.evaluation, row.differs) == (plain, ["cosines with the clue itself, no ridge regression"])
+    learned = measured(version, 20, source="baseline", options={"shortcut": "text_trained"})
+    row = row_of(version, "text-only")
+    assert (row.evaluation, row.differs) == (learned, [])
 
 
 def test_without_anything_of_people_the_bound_is_missing(version: DatasetVersion) -> None:

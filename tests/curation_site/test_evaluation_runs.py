@@ -397,6 +397,11 @@ def test_what_cannot_be_evaluated_is_refused(corpus: Corpus, work: Work) -> None
             asked(corpus, **more)
     with pytest.raises(Refused, match="seal it first"):
         request_judgments_evaluation(project=work.project, by=None, version=draft, split="", queue=False)
+    clues = EvaluationOptions(sets=SetOptions(texts="clue"))
+    with pytest.raises(Refused, match="people judged inferences"):
+        request_judgments_evaluation(
+            project=work.project, by=None, version=corpus.version, split="test", options=clues, queue=False
+        )
     assert not Evaluation.objects.exists()
 
 

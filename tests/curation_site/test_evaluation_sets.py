@@ -22,7 +22,7 @@ from curation.versions.evaluation_sets import WrittenSets, write_evaluation_sets
 from curation.versions.export_sherlock import export_version
 from curation.versions.read import record_of
 from hits.models import Image, Project
-from tests.curation_site.evaluation import Corpus, corpus_of
+from tests.curation_site.evaluation import Corpus, corpus_of, propose
 from tests.validation.factory import Work
 
 pytestmark = pytest.mark.django_db
@@ -313,6 +313,45 @@ def test_what_nobody_could_tell_apart_is_left_out(work: Work, tmp_path: Path) ->
     assert sets.expected["retrieval_0"] == 16, "retrieval asks about copies, whose ranks tie"
 
 
+def test_proposed_boxes_are_asked_about_with_every_pair_however_few(work: Work, tmp_path: Path) -> None:
+    """Only matching needs three pairs that can be told apart; with boxes each inference has an answer of its own."""
+    from tests.support.answers import observations
+
+    answer = observations(4, salt="few")
+    rows = answer["observations"]
+    rows[1]["inference"] = rows[2]["inference"] = rows[0]["inference"]
+    image = work.image(1, split="test", source_url="https://photos.example/1.png")
+    pairs = work.observed(image, answer=answer)
+    whole = work.image(2, split="test", source_url="https://photos.example/2.png")
+    others = work.observed(whole)
+    run, boxes = propose(work, [image, whole], [*pairs, *others])
+    version = services.make_sealed_version(project=work.project, name="v1", by=None)
+    sets = plan_sets(version, split="test", proposals=run)
+    assert sets.left_out == {"pair_with_the_text_of_another": 2, "image_with_too_few_pairs_to_match": 1}
+    assert sets.expected["localization"] == 4 * len(boxes) + 9 + 3 * len(boxes)
+    found = write_evaluation_sets(version, split="test", out=tmp_path / "out", proposals=run)
+    entries = read(
+        tmp_path / "out" / "held" / "test_localization" / "test_localization_answer_key.json"
+    ).values()
+    asked = {
+        kind: {entry["inst_id"] for entry in entries if entry["type"] == kind} for kind in ("gt", "auto")
+    }
+    assert asked["gt"] == {pair.instance_id for pair in others}
+    assert asked["auto"] == {pair.instance_id for pair in (*pairs, *others)}
+    located = read(tmp_path / "out" / "manifest.json")["localization"]
+    assert located == {
+        "matched_images": 1,
+        "matched_inferences": 3,
+        "images_with_proposed_boxes": 2,
+        "inferences_with_proposed_boxes": 7,
+    }
+    scores = {"localization": gold(sets.raw("localization"))}
+    figures = figures_of(scores, HeldKeys(tmp_path / "out" / "held"), rng=np.random.default_rng(0))
+    assert (figures["localization"]["gt_images"], figures["localization"]["auto_images"]) == (1, 2)
+    assert figures["localization"]["gt_accuracy"]["value"] == 100
+    assert found.expected == sets.expected
+
+
 def test_clues_have_no_comparison(corpus: Corpus, tmp_path: Path) -> None:
     found = written(corpus, tmp_path / "out", options=SetOptions(texts="clue", chunk=100))
     assert set(found.expected) == {"localization", "retrieval_0"}
@@ -387,13 +426,22 @@ def test_the_command_writes_and_our_measures_read_it(corpus: Corpus, tmp_path: P
         assert None not in figures[0].values()
 
 
+def test_a_version_without_a_test_split_needs_no_flag(work: Work, tmp_path: Path) -> None:
+    work.observed(work.image(1, split="val"))
+    services.make_sealed_version(project=work.project, name="v1", by=None)
+    call_command(
+        "build_evaluation_sets", "--version", "v1", "--out", str(tmp_path / "sets"), stdout=StringIO()
+    )
+    assert read(tmp_path / "sets" / "manifest.json")["split"] == "val"
+
+
 @pytest.mark.parametrize(
     ("flags", "message"),
     [
         (["--version", "v9"], "--version v9: there is no such version; known: v1"),
         (["--version", "v1", "--proposals", "99"], "no run 99"),
         (["--version", "v1", "--chunk", "1"], "--chunk: 1 is too few"),
-        (["--version", "v1", "--split", "train"], "its splits are test"),
+        (["--version", "v1", "--split", "train"], "split: v1 has no pair in train; it has test"),
     ],
 )
 def test_bad_flags_get_one_line(corpus: Corpus, tmp_path: Path, flags: list[str], message: str) -> None:

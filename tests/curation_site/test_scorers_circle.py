@@ -1,5 +1,6 @@
 """Closing the circle: a version trains a scorer, which chooses candidates, whose judgments measure it."""
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -142,10 +143,15 @@ def test_the_next_version_names_the_scorer_of_its_candidates(work: Work, sealed:
 
 
 def test_the_command_takes_a_scorer_by_name_and_warns(
-    sealed: DatasetVersion, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    sealed: DatasetVersion,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
 ) -> None:
     from curation.pipelines import comparison
 
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "first").mkdir()  # as the folder that it was imported from may be called
     monkeypatch.setattr(comparison, "encoders", lambda name: Letters())
     ready(sealed)
     place = ["--project", sealed.project.slug, "--size", "3", "--min-candidates", "3"]

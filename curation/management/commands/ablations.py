@@ -4,7 +4,7 @@ from argparse import ArgumentParser
 from typing import Any
 
 from curation.management.ablation_report import as_json, as_lines, statement
-from curation.management.commands.train_scorer import absolute_start
+from curation.management.encoder_names import absolute_encoder
 from curation.management.rows import split_called, version_called
 from curation.models import DatasetVersion
 from curation.scorer.recipes import ours
@@ -38,7 +38,7 @@ class Command(JobCommand):
         )
         parser.add_argument("--batch-sizes", default="", help="further points of the curve, such as 4,8,16")
         parser.add_argument(
-            "--model", type=absolute_start, default="", help="what every training starts from"
+            "--model", type=absolute_encoder, default="", help="what every training starts from"
         )
         parser.add_argument(
             "--steps", type=int, default=0, help="of each training at most; 0 is all of its epochs"

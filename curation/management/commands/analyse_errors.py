@@ -4,11 +4,12 @@ from argparse import ArgumentParser
 from typing import Any
 
 from curation.evaluation.errors import AGREEMENT
+from curation.management.encoder_names import absolute_encoder
 from curation.models import ErrorAnalysis, Evaluation
 from curation.selectors.jobs import ERROR_ANALYSIS
 from curation.services.error_analysis import ErrorOptions, request_error_analysis
 from hits.management.base import bad_input, emit_json
-from hits.management.jobs import JobCommand, absolute_model
+from hits.management.jobs import JobCommand
 from hits.models import Job
 
 WORDS = {
@@ -35,7 +36,7 @@ class Command(JobCommand):
             help=f"people agree by more than that ({AGREEMENT:g})",
         )
         parser.add_argument(
-            "--encoder", type=absolute_model, default="", help="of image features, such as clip:<folder>"
+            "--encoder", type=absolute_encoder, default="", help="of image features, such as clip:<folder>"
         )
         parser.add_argument("--shown", type=int, default=12, help="mistakes of each gallery (12)")
         parser.add_argument("--seed", type=int, default=0, help="of folds and intervals (0)")

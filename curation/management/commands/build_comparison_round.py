@@ -4,12 +4,13 @@ from argparse import ArgumentParser
 from typing import Any
 
 from curation.features.encoder import DEFAULT_ENCODER
+from curation.management.encoder_names import absolute_encoder
 from curation.management.set_rules import NUMBERS, RULES, SOFT, add_rules, add_soft_deduplication
 from curation.negatives.options import Keep
 from curation.selectors.jobs import COMPARISON_ROUND
 from curation.services import RoundOptions, request_comparison_round
 from hits.management.base import bad_input
-from hits.management.jobs import JobCommand, absolute_model
+from hits.management.jobs import JobCommand
 from hits.management.rows import project_called
 from hits.models import Job
 
@@ -31,7 +32,7 @@ class Command(JobCommand):
         )
         parser.add_argument(
             "--encoder",
-            type=absolute_model,
+            type=absolute_encoder,
             default="",
             help=f"of plausibility: {DEFAULT_ENCODER} (default), clip:<hub id or folder>, clip-openvino:<folder>, or "
             "scorer:<name or number> of one that was trained or imported here",

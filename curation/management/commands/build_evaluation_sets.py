@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from curation.management.evaluation_options import add_set_options, set_options
-from curation.management.rows import version_called
+from curation.management.rows import split_called, version_called
 from curation.records import InvalidInput
 from curation.versions.evaluation_plan import chosen_proposals
 from curation.versions.evaluation_sets import WrittenSets, write_evaluation_sets
@@ -35,7 +35,7 @@ class Command(DeerstalkerCommand):
         try:
             written = write_evaluation_sets(
                 version,
-                split=options["split"],
+                split=split_called(version, options["split"]),
                 out=options["out"],
                 proposals=chosen_proposals(version, options["proposals"]),
                 options=set_options(options),

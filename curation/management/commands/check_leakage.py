@@ -3,10 +3,11 @@
 from argparse import ArgumentParser
 from typing import Any
 
+from curation.management.encoder_names import absolute_encoder
 from curation.selectors.jobs import LEAKAGE
 from curation.services.leakage import Compare, LeakageOptions, request_leakage_check
 from hits.management.base import bad_input
-from hits.management.jobs import JobCommand, absolute_model
+from hits.management.jobs import JobCommand
 from hits.management.rows import project_called
 from hits.models import Job
 
@@ -35,7 +36,7 @@ class Command(JobCommand):
         )
         parser.add_argument(
             "--encoder",
-            type=absolute_model,
+            type=absolute_encoder,
             default="",
             help="of image vectors; the project's usual one if absent",
         )

@@ -5,12 +5,13 @@ from typing import Any
 
 from curation.dedup.cuts import Linkage
 from curation.features.encoder import POOLED_ENCODER
+from curation.management.encoder_names import absolute_encoder
 from curation.models import Source
 from curation.selectors.jobs import DEDUPLICATE
 from curation.services import request_deduplication
 from curation.services.dedup import KEEPS, MEMORY_MIB
 from hits.management.base import bad_input
-from hits.management.jobs import JobCommand, absolute_model
+from hits.management.jobs import JobCommand
 from hits.management.rows import project_called
 from hits.models import Job
 
@@ -47,7 +48,7 @@ class Command(JobCommand):
         parser.add_argument("--seed", type=int, default=0, help="of the draw of kept photos")
         parser.add_argument(
             "--encoder",
-            type=absolute_model,
+            type=absolute_encoder,
             default="",
             help=f"{POOLED_ENCODER} (default), clip:<hub id or folder>, clip-openvino:<folder>",
         )

@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from curation.features.encoder import DEFAULT_ENCODER, POOLED_ENCODER
+from curation.management.encoder_names import absolute_encoder
 from curation.management.evaluation_options import add_set_options, set_options
-from curation.management.rows import version_called
+from curation.management.rows import split_called, version_called
 from curation.models import DatasetVersion, Evaluation
 from curation.selectors.jobs import EVALUATE
 from curation.selectors.scorers import PREFIX, ready_scorers, scorer_called
@@ -20,7 +21,7 @@ from curation.services.evaluations import (
 )
 from hits.domain.regions import RegionMode
 from hits.management.base import bad_input
-from hits.management.jobs import JobCommand, absolute_model, absolute_path
+from hits.management.jobs import JobCommand, absolute_path
 from hits.management.rows import project_called
 from hits.models import Job
 
@@ -44,7 +45,7 @@ class Command(JobCommand):
         what = parser.add_mutually_exclusive_group()
         what.add_argument(
             "--scorer",
-            type=absolute_model,
+            type=absolute_encoder,
             help="a scorer's name, scorer:<name or number>, label-sentence, clip:<hub id or folder>, …",
         )
         what.add_argument("--predictions", type=Path, help="zip of a submission, or a task's .npy or .json")
@@ -86,7 +87,7 @@ def _requested(version: DatasetVersion, given: Mapping[str, Any], *, queue: bool
         "project": version.project,
         "by": None,
         "version": version,
-        "split": given["split"],
+        "split": split_called(version, given["split"]),
         "options": options,
         "queue": queue,
     }

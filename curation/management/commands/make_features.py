@@ -6,6 +6,7 @@ from typing import Any
 from curation.features.encoder import DEFAULT_ENCODER
 from curation.features.regions import Crop
 from curation.features.shards import SHARD_ROWS
+from curation.management.encoder_names import absolute_encoder
 from curation.selectors.jobs import FEATURES
 from curation.services.features import (
     CROPS,
@@ -17,7 +18,7 @@ from curation.services.features import (
     request_features,
 )
 from hits.domain.regions import RegionMode
-from hits.management.jobs import JobCommand, absolute_model
+from hits.management.jobs import JobCommand
 from hits.management.rows import project_called
 from hits.models import Job
 
@@ -40,9 +41,10 @@ class Command(JobCommand):
         parser.add_argument("--text", choices=TEXTS, help="which texts; default inference")
         parser.add_argument(
             "--encoder",
-            type=absolute_model,
+            type=absolute_encoder,
             default=DEFAULT_ENCODER,
-            help="label-sentence, efficientnet-lite0 (images), clip:<hub id or folder>, clip-openvino:<folder>",
+            help="label-sentence, efficientnet-lite0 (images), clip:<hub id or folder>, clip-openvino:<folder>, "
+            "scorer:<name or number>",
         )
         parser.add_argument("--precision", choices=PRECISIONS, default=PRECISIONS[0], help="of CLIP")
         parser.add_argument("--crop", choices=CROPS, default=Crop.TWO_SQUARES.value, help="of CLIP")

@@ -2,9 +2,9 @@
 
 from argparse import ArgumentParser, BooleanOptionalAction
 from dataclasses import fields
-from os import sep
 from typing import Any
 
+from curation.management.encoder_names import absolute_encoder
 from curation.management.rows import version_called
 from curation.records import InvalidInput
 from curation.scorer.config import TrainingConfig
@@ -14,7 +14,7 @@ from curation.selectors.scorers import PREFIX
 from curation.services.scorer_splits import VAL_SHARE
 from curation.services.scorers import request_training, short_model, unused_name
 from hits.management.base import bad_input
-from hits.management.jobs import JobCommand, absolute_model
+from hits.management.jobs import JobCommand
 from hits.management.rows import project_called
 from hits.models import Job
 
@@ -94,17 +94,11 @@ def _add_setting(group: Any, name: str) -> None:
     if isinstance(default, bool):
         group.add_argument(flag, action=BooleanOptionalAction, default=None, help=HELP[name])
         return
-    kind = absolute_start if name == "model" else type(default)
+    kind = absolute_encoder if name == "model" else type(default)
     if not isinstance(default, int | float):
         kind = kind if name == "model" else str
     shown = default_model() if name == "model" else str(default) or "none"
     group.add_argument(flag, type=kind, default=None, help=f"{HELP[name]}; default {shown}")
-
-
-def absolute_start(given: str) -> str:
-    """Return what training starts from with a folder's absolute path; a scorer's name stays as it is."""
-    place = given.removeprefix(PREFIX)
-    return given if place != given and sep not in place else absolute_model(given)
 
 
 def _config(options: dict[str, Any]) -> TrainingConfig:
