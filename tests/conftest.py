@@ -8,6 +8,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import hypothesis
 import pytest
 from django.conf import settings
 from django.contrib.auth.models import Group, User
@@ -32,6 +33,12 @@ PASSWORD = "a long pass phrase"
 
 isolation.pin(os.environ)
 isolation.refuse_outside()
+
+# How quickly an example is drawn and tried says how busy the machine is.
+hypothesis.settings.register_profile(
+    "unhurried", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+)
+hypothesis.settings.load_profile("unhurried")
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -115,7 +115,7 @@ def _side_by_side(*steps: Callable[[], Any]) -> list[Any]:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(60)
+        thread.join(180)
     return results
 
 

@@ -80,7 +80,7 @@ def test_two_presses_at_once_launch_one_batch(project: Project, make_image: Make
     made: list[int] = []
 
     def press() -> None:
-        gate.wait(10)
+        gate.wait(60)
         batch, job = launch.launch_batch(
             project=project, kind_name="sherlock_observation", name="B", units=units, by=None, once="wish"
         )
@@ -92,7 +92,7 @@ def test_two_presses_at_once_launch_one_batch(project: Project, make_image: Make
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(30)
+        thread.join(180)
     assert len(made) == 4
     assert Batch.objects.count() == 1
 

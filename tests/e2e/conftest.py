@@ -12,19 +12,22 @@ from tests.support.browser import CHROMIUM, FLAGS
 from tests.support.loop import published
 from tests.support.ready_server import ReadyServer
 
+PATIENCE = 60_000  # milliseconds; on a busy machine a page can take many times as long as usual
+
 
 @pytest.fixture(scope="session")
 def chromium() -> Iterator[Any]:
     """Return a headless Chromium, or skip loudly."""
     if CHROMIUM is None:
         pytest.skip("Chromium is not installed: BROWSER TESTS ARE SKIPPED")
-    from playwright.sync_api import sync_playwright
+    from playwright.sync_api import expect, sync_playwright
 
     try:
         playwright = sync_playwright().start()
     except Exception as error:
         pytest.skip(f"Playwright's driver does not run ({error}): BROWSER TESTS ARE SKIPPED")
-    browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+    browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS, timeout=2 * PATIENCE)
+    expect.set_options(timeout=PATIENCE)
     yield browser
     browser.close()
     playwright.stop()
@@ -64,7 +67,7 @@ def open_page(chromium: Any, site: str) -> Iterator[Callable[..., Any]]:
         context = chromium.new_context(viewport={"width": width, "height": height}, base_url=site, **more)
         contexts.append(context)
         page = context.new_page()
-        page.set_default_timeout(15_000)
+        page.set_default_timeout(PATIENCE)
         page.on("pageerror", lambda error: problems.append(str(error)))
         page.on(
             "console",

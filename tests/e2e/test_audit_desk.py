@@ -14,7 +14,7 @@ from tests.support.axe import check_sizes
 from tests.support.pages import wait_until_seen
 from tests.validation.factory import Work
 
-pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True), pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 
 @pytest.fixture

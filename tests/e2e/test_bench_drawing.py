@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.support.bench import Box, Task, report
+from tests.support.pages import give_time
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 OpenTask = Callable[..., Task]
@@ -100,8 +101,13 @@ def test_the_wheel_zooms_at_the_pointer_only_with_ctrl(open_task: OpenTask) -> N
     for _ in range(6):
         page.mouse.wheel(0, -100)
     page.keyboard.up("Control")
+
+    def percent() -> int:
+        return int(task.root.locator("#zoom").text_content().strip("%"))
+
+    give_time(page, lambda: percent() > 120)
     page.wait_for_timeout(200)
-    assert int(task.root.locator("#zoom").text_content().strip("%")) > 120
+    assert percent() > 120
     after = task.at(*spot)
     assert after == pytest.approx(before, abs=1.5)
     assert page.evaluate("[visualViewport.scale, devicePixelRatio]") == [1, 1], (
@@ -110,15 +116,17 @@ def test_the_wheel_zooms_at_the_pointer_only_with_ctrl(open_task: OpenTask) -> N
 
     # A plain wheel now pans the photo, and leaves the page where it is.
     page.mouse.wheel(60, 40)
+    panned = pytest.approx((after[0] - 60, after[1] - 40), abs=1)
+    give_time(page, lambda: task.at(*spot) == panned)
     page.wait_for_timeout(300)
-    assert (after[0] - task.at(*spot)[0], after[1] - task.at(*spot)[1]) == pytest.approx((60, 40), abs=1)
+    assert task.at(*spot) == panned
     assert page.evaluate("scrollY") == 0
     # Fitted again, it scrolls the page.
     task.root.locator("[data-tool=fit]").click()
     page.set_viewport_size({"width": 1280, "height": 500})
     page.mouse.move(*task.at(*spot))
     page.mouse.wheel(0, 120)
-    page.wait_for_timeout(300)
+    give_time(page, lambda: bool(page.evaluate("scrollY > 0")))
     assert page.evaluate("scrollY") > 0
 
 

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from tests.support.bench import Task
+from tests.support.pages import give_time
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 OpenTask = Callable[..., Task]
@@ -146,8 +147,10 @@ def test_typing_on_a_phone_leaves_room_for_the_text(open_task: OpenTask) -> None
     field.tap()
     page.keyboard.type("Somebody left in a hurry")
     page.wait_for_timeout(300)
+    free = {"inView": True, "covered": False}
+    give_time(page, lambda: bool(field.evaluate(_COVERED) == free))
     seen: Any = field.evaluate(_COVERED)
-    assert seen == {"inView": True, "covered": False}
+    assert seen == free
     for selector in (".canvas", ".submitbar"):
         assert task.root.locator(selector).evaluate("e => getComputedStyle(e).position") == "static"
 

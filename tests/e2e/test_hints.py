@@ -3,11 +3,23 @@
 from collections.abc import Callable
 
 import pytest
+from playwright.sync_api import Response, expect
 
 from hits.models import Draft, Submission
 from tests.support import bench
+from tests.support.pages import wait_until_seen
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+
+def _about(*words: str) -> Callable[[Response], bool]:
+    """Return whether a response is the server's answer about a text with all of these words."""
+
+    def is_it(response: Response) -> bool:
+        asked = response.request.post_data or ""
+        return response.url.endswith("/hit/api/hints") and all(some in asked for some in words)
+
+    return is_it
 
 
 def test_a_hint_is_shown_ignored_and_reported(open_task: Callable[..., bench.Task]) -> None:
@@ -37,8 +49,12 @@ def test_a_hint_is_shown_ignored_and_reported(open_task: Callable[..., bench.Tas
 
     task.complete()
     card.locator("summary").click()
-    card.locator("#inf1").fill("She has just had tea with their friends.")
-    card.locator(".hint").wait_for(state="detached")
+    # The report tells what the last answer said: that one has to be in, not only an earlier one's hints gone.
+    with task.page.expect_response(_about("tea with their friends", "thing number 3")) as answer:
+        card.locator("#inf1").fill("She has just had tea with their friends.")
+    answer.value.finished()
+    wait_until_seen(task.page)
+    expect(card.locator(".hint")).to_have_count(0)
     task.root.locator("#submit").click()
     task.page.wait_for_url(lambda url: "externalSubmit" in url)
     rows = {(row["rule"], row["quote"]): row for row in Submission.objects.get().hints}

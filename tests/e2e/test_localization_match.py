@@ -16,6 +16,7 @@ from tests.support import market
 from tests.support.axe import check_page, check_width
 from tests.support.bench import READY, agreed, plain_photo, task_address
 from tests.support.loop import collected
+from tests.support.pages import wait_until_seen
 from tests.validation.factory import Work
 from tests.validation.test_localization import written
 from validation.selectors import localization as selectors
@@ -50,6 +51,7 @@ def _open(page: Any, hit: Hit, worker: str = "wanda") -> market.Accepted:
     page.locator(READY).wait_for(state="attached")
     page.locator("#how").evaluate("how => { how.open = false; }")
     page.locator("#work:not([disabled])").wait_for()
+    wait_until_seen(page)
     return task
 
 

@@ -11,6 +11,7 @@ from hits.services.images import import_image
 from hits.services.launch import Terms, launch_batch
 from tests.support import market
 from tests.support.axe import check_sizes
+from tests.support.pages import wait_until_seen
 from tests.support.pictures import picture
 from tests.validation.asking import unit
 from tests.validation.factory import Work, review
@@ -82,6 +83,7 @@ def test_a_plan_by_keyboard_fills_in_the_launch(
     page = open_page()
     sign_in(page, researcher.username)
     page.goto(f"/projects/{round_.batch.project.slug}/judging/planner/")
+    wait_until_seen(page)
     page.get_by_role("textbox", name="Width of the interval").focus()
     for typed in ("40", "90", "2", "0.45"):
         page.keyboard.press("Control+A")

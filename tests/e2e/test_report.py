@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 from django.urls import reverse
+from playwright.sync_api import expect
 
 from hits.models import Image, Project
 from tests.support.axe import check_page, check_width
@@ -39,12 +40,12 @@ def test_compute_look_and_go_down_to_a_submission(
     page.goto(reverse("judging-report", args=[project.slug]))
     page.get_by_text("120 judgments of this kind came in").wait_for()
     page.get_by_role("button", name="Compute now").click()
-    page.get_by_text("observation pairs are acceptable").wait_for(timeout=60_000)
+    page.get_by_text("observation pairs are acceptable").wait_for(timeout=180_000)
     assert "from 120 judgments" in page.inner_text(".page-head")
     page.get_by_role("img", name="Acceptable:").wait_for()
     page.locator(".heat a").first.click()
     page.get_by_role("heading", name="Judged item").wait_for()
-    assert page.locator("tbody tr").count() == 3
+    expect(page.locator("tbody tr")).to_have_count(3)
     page.locator("td[data-label=Submission] a").first.click()
     page.wait_for_url("**/submissions/*/")
 
@@ -62,8 +63,8 @@ def test_make_the_files_and_download_one(
     page.goto(reverse("judging-report", args=[project.slug]))
     page.get_by_role("button", name="Make the files").click()
     link = page.get_by_role("link", name="Download CSV")
-    link.wait_for(timeout=60_000)
-    assert "360 rows of 120 judgments" in page.inner_text("#files")
+    link.wait_for(timeout=180_000)
+    expect(page.locator("#files")).to_contain_text("360 rows of 120 judgments")
     with page.expect_download() as found:
         link.click()
     lines = found.value.path().read_text("utf-8").splitlines()

@@ -1,6 +1,7 @@
 """A researcher in a browser: launches a batch, approves what came in, seals and downloads a version."""
 
 import json
+import time
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -16,13 +17,15 @@ from hits.payments import ledger
 from tests.support import market
 from tests.support.answers import observations
 from tests.support.loop import collected, published
+from tests.support.pages import wait_until_seen
 
-pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True), pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 
 def _until(page: Any, ready: Callable[[], bool], what: str) -> None:
     """Wait for the background worker."""
-    for _ in range(150):
+    ends = time.monotonic() + 180  # it may still be starting
+    while time.monotonic() < ends:
         if ready():
             return
         page.wait_for_timeout(200)
@@ -68,7 +71,8 @@ def test_launch_approve_and_export(
             "an approval did not arrive",
         )
         page.wait_for_load_state()
-    assert ledger.totals(batch=batch).spent == 2 * (110 + 15)
+    paid = 2 * (110 + 15)
+    _until(page, lambda: ledger.totals(batch=batch).spent == paid, "the approvals were not paid")
 
     page.goto(f"/projects/{project.slug}/versions/")
     page.locator("input[name=name]").fill("v1.0")
@@ -108,9 +112,11 @@ def test_single_keys_pay_only_while_they_are_on(
     page.get_by_role("button", name="Turn keys off").click()
     page.reload()
     page.get_by_role("button", name="Turn keys on").wait_for()
+    wait_until_seen(page)
     page.keyboard.press("a")
     page.wait_for_timeout(500)
     assert not Decision.objects.exists()
     page.get_by_role("button", name="Turn keys on").click()
+    page.get_by_role("button", name="Turn keys off").wait_for()
     page.keyboard.press("a")
     _until(page, lambda: Decision.objects.exists(), "the key did not approve")

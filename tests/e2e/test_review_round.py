@@ -1,5 +1,6 @@
 """A review round in a browser: chosen, launched, judged by keyboard and by touch; closed to whoever may not judge."""
 
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -19,11 +20,12 @@ from hits.services.launch import Terms
 from tests.support import bench, loop, market
 from tests.support.answers import observations
 from tests.support.axe import check_page, check_width
+from tests.support.pages import wait_until_seen
 from validation.models import JudgingRound
 from validation.selectors.judging import review_tallies
 from validation.services.judging import launch_review
 
-pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True), pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 READY = "html[data-ready=true]"
 # The five colours of tokens.css; the second one is orange.
 ORANGE = "rgb(200, 74, 0)"
@@ -72,7 +74,8 @@ def tab_to(page: Any, root: Any, selector: str) -> None:
 
 def until(page: Any, ready: Callable[[], bool], what: str) -> None:
     """Wait for the background worker."""
-    for _ in range(150):
+    ends = time.monotonic() + 180  # it may still be starting
+    while time.monotonic() < ends:
         if ready():
             return
         page.wait_for_timeout(200)
@@ -97,6 +100,7 @@ def launch_by_keys(page: Any, project: Project) -> Batch:
     tab_to(page, page, "button[value=estimate]")
     page.keyboard.press("Enter")
     page.locator(".launch-confirm").wait_for()
+    page.wait_for_load_state()
     assert "2 of 3 that no judge got yet, by 1 author" in page.locator("main").inner_text()
     check_page(page, "the cost")
     tab_to(page, page, "button[value=launch]")
@@ -110,6 +114,7 @@ def judge_by_keys(page: Any) -> None:
     page.get_by_role("button", name="Start").first.focus()
     page.keyboard.press("Enter")
     frame = page.frame_locator("iframe")
+    frame.locator("[data-agree]:enabled").wait_for()  # Tab passes it by until the script is ready
     frame.locator("#country").focus()
     page.keyboard.type("United States")
     tab_to(page, frame, "[data-agree]")
@@ -177,6 +182,7 @@ def opened(open_page: Callable[..., Any], hit: Hit, **window: Any) -> Any:
     page = open_page(**window)
     page.goto(bench.task_address(accepted))
     page.locator(READY).wait_for(state="attached")
+    wait_until_seen(page)
     return page
 
 

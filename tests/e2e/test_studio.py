@@ -14,7 +14,7 @@ from tests.support import market
 from tests.support.axe import check_sizes
 from tests.support.loop import published
 
-pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True), pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 KIND = "sherlock_observation"
 
 

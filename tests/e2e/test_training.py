@@ -12,8 +12,9 @@ from tests.support import bench, market
 from tests.support.answers import observation
 from tests.support.axe import check_sizes
 from tests.support.loop import collected, published
+from tests.support.pages import wait_until_seen
 
-pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True), pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 KIND = "sherlock_training"
 REMARKS = [
     {"observation": None, "part": None, "box": None, "text": "Guesses are welcome."},
@@ -46,6 +47,7 @@ def _opened(open_page: Callable[..., Any], address: str, **window: Any) -> Any:
     page = open_page(**window)
     page.goto(address)
     page.locator("html[data-ready=true]").wait_for(state="attached")
+    wait_until_seen(page)
     return page
 
 

@@ -136,7 +136,7 @@ def test_two_launches_at_once_do_not_share_the_same_cents(project: Project, make
     refused: list[Refused] = []
 
     def press(image: Image) -> None:
-        gate.wait(10)
+        gate.wait(60)
         try:
             launched(project, [image], terms=ONE_DOLLAR)
         except Refused as error:
@@ -148,7 +148,7 @@ def test_two_launches_at_once_do_not_share_the_same_cents(project: Project, make
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(60)
+        thread.join(180)
     assert (Batch.objects.count(), len(refused)) == (1, 3)
 
 

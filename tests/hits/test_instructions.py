@@ -106,7 +106,7 @@ def test_of_two_who_publish_at_once_one_is_told_of_the_other(project: Project) -
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(timeout=30)
+        thread.join(timeout=180)
     (told,) = [one for one in outcomes if isinstance(one, Overtaken)]
     (won,) = [one for one in outcomes if isinstance(one, str)]
     assert told.other.version == 2

@@ -32,7 +32,7 @@ from tests.support import children, market
 from tests.support.answers import observations
 from tests.support.loop import collected, page_key, published
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.long, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.long]
 
 PEOPLE, PHOTOS = 25, 20
 ENOUGH_TO_KILL = 150  # answers that went all the way before the kill

@@ -153,7 +153,7 @@ def test_presses_at_once_make_one_top_up(batch: Batch) -> None:
     made: list[int] = []
 
     def press() -> None:
-        gate.wait(10)
+        gate.wait(60)
         made.append(decide(batch, once="wish")[0].pk)
         connection.close()
 
@@ -161,7 +161,7 @@ def test_presses_at_once_make_one_top_up(batch: Batch) -> None:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(30)
+        thread.join(180)
     assert len(made) == 4
     assert len(set(made)) == TopUp.objects.count() == 1
 

@@ -55,7 +55,7 @@ def test_who_waited_for_the_last_slot_gets_it_when_the_other_fails(
         opened(slot, person, *rest)
 
     def come_second() -> Assignment:
-        assert holding.wait(10)
+        assert holding.wait(60)
         return accept(workers[1], hit)
 
     monkeypatch.setattr(attempts, "_open_attempt", break_down)

@@ -364,9 +364,9 @@ class TestPatterns:
     )
     def test_no_pattern_takes_for_ever(self, source: str) -> None:
         text = "a" * 3_000
-        start = time.perf_counter()
+        start = time.thread_time()
         assert compile_pattern(source).found_in(text) in {True, False}
-        assert time.perf_counter() - start < 5
+        assert time.thread_time() - start < 5
 
     @given(
         st.lists(

@@ -85,7 +85,6 @@ def test_a_message_is_not_seen_before_it_is_whole(
     assert (during, _next(queue), _next(queue)) == (None, {"number": 1}, None)
 
 
-@pytest.mark.timeout(120)
 def test_thousands_of_messages_are_each_read_whole_and_once(folder: Path) -> None:
     def write() -> None:
         with _connection(folder) as connection, SimpleQueue(connection, QUEUE) as queue:

@@ -273,7 +273,7 @@ def _do_a_job() -> None:
         job.refresh_from_db()
         return job.state not in {JobState.QUEUED, JobState.RUNNING}
 
-    _wait(over, 60)
+    _wait(over, 180)
     assert (job.state, "DoesNotExist" in job.error) == (JobState.FAILED, True)
 
 
@@ -294,7 +294,7 @@ def test_a_served_site_outlives_its_worker_and_its_beat_and_stops_as_a_whole(
 ) -> None:
     Job.objects.all().delete()
     with _served(tmp_path) as (served, said):
-        _wait(lambda: _worker_of(served.pid), 60)
+        _wait(lambda: _worker_of(served.pid), 180)
         first, web = _worker_of(served.pid), _web_of(served.pid)
         assert first is not None
 
@@ -307,14 +307,14 @@ def test_a_served_site_outlives_its_worker_and_its_beat_and_stops_as_a_whole(
         family = [first, *_children_of(first)]
         os.kill(first, signal.SIGKILL)
         _wait(lambda: not any(_runs(pid) for pid in family[1:]))
-        _wait(lambda: _worker_of(served.pid) not in {None, first}, 60)
+        _wait(lambda: _worker_of(served.pid) not in {None, first}, 180)
         second = _worker_of(served.pid)
         assert second is not None
         _do_a_job()
 
         # A worker without a beat is none.
         os.kill(_beat_of(second), signal.SIGKILL)
-        _wait(lambda: _worker_of(served.pid) not in {None, second}, 60)
+        _wait(lambda: _worker_of(served.pid) not in {None, second}, 180)
         _do_a_job()
 
         third = _worker_of(served.pid)
@@ -331,7 +331,7 @@ def test_a_served_site_outlives_its_worker_and_its_beat_and_stops_as_a_whole(
 def test_a_served_site_ends_with_its_web_server(tmp_path: Path, empty_queue: Path) -> None:
     """Whoever runs it then starts the whole again; a worker alone answers nobody."""
     with _served(tmp_path) as (served, said):
-        _wait(lambda: _worker_of(served.pid), 60)
+        _wait(lambda: _worker_of(served.pid), 180)
         worker, web = _worker_of(served.pid), _web_of(served.pid)
         assert worker is not None
         os.kill(web, signal.SIGKILL)

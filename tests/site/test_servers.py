@@ -130,7 +130,7 @@ def _done_by_a_worker(**more: str) -> None:
     job = jobs.enqueue(task="hits.nothing", title="Nothing")
     Job.objects.filter(pk=job.pk).update(task="hits.sync_batch", args={"batch": 0})
     with children.worker(**more):
-        ends = time.monotonic() + 60
+        ends = time.monotonic() + 180
         while time.monotonic() < ends:
             job.refresh_from_db()
             if job.state not in {JobState.QUEUED, JobState.RUNNING}:

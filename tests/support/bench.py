@@ -16,6 +16,7 @@ from hits.models import Hit, Submission
 from hits.services import submit
 from tests.support import market
 from tests.support.loop import page_key
+from tests.support.pages import wait_until_seen
 
 Box = tuple[int, int, int, int]
 READY = "html[data-ready=true]"
@@ -99,6 +100,7 @@ class Task:
     def ready(self) -> "Task":
         """Wait until the page works."""
         self.root.locator(READY).wait_for(state="attached")
+        wait_until_seen(self.page, self.root)
         return self
 
     def fold(self) -> "Task":

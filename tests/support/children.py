@@ -1,6 +1,7 @@
 """Run platform code in a process of its own, on the test's database, so that it can be killed for real."""
 
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -20,6 +21,7 @@ from tests.support import isolation
 from tests.support.ready_server import ReadyServer
 
 ROOT = Path(__file__).resolve().parents[2]
+START_SECONDS, STOP_SECONDS = 180, 20
 
 
 def child_environment(**more: str) -> dict[str, str]:
@@ -51,7 +53,7 @@ def run(code: str, **more: str) -> "subprocess.CompletedProcess[str]":
         cwd=ROOT,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=500,
         check=False,
     )
 
@@ -132,15 +134,14 @@ def server_process(port: int, workers: int = 1, **more: str) -> Iterator["subpro
     command = [
         sys.executable, "-m", "gunicorn", "annotation_site.wsgi:application", "--bind", f"127.0.0.1:{port}",
         "--workers", str(workers), "--worker-class", "gthread", "--threads", "8", "--log-level", "critical",
+        "--timeout", "0",  # a worker that the machine holds up is not one that hangs
     ]  # fmt: skip
     process = subprocess.Popen(command, env=environment, cwd=ROOT, start_new_session=True)
     try:
         _wait(base)
         yield process
     finally:
-        if process.poll() is None:
-            process.terminate()
-        process.wait(timeout=20)
+        _stop(process)
 
 
 @contextmanager
@@ -148,18 +149,31 @@ def worker(**more: str) -> Iterator[None]:
     """Run the real background worker; wake-ups that earlier tests left in the queue are forgotten first."""
     for message in (settings.VAR_DIR / "queue" / "messages").glob("*.msg"):
         message.unlink(missing_ok=True)
-    process = subprocess.Popen(worker_command(), env=child_environment(**more), cwd=ROOT)
+    process = subprocess.Popen(
+        worker_command(), env=child_environment(**more), cwd=ROOT, start_new_session=True
+    )
     try:
         yield
     finally:
+        _stop(process)
+
+
+def _stop(process: "subprocess.Popen[bytes]") -> None:
+    """Ask the leader of a group to stop, and kill the group when it takes long: stopping is not what is tested."""
+    if process.poll() is None:
         process.terminate()
-        process.wait(timeout=20)
+    try:
+        process.wait(timeout=STOP_SECONDS)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
 
 
 def _wait(base: str) -> None:
-    for _ in range(200):
+    ends = time.monotonic() + START_SECONDS
+    while time.monotonic() < ends:
         try:
-            urllib.request.urlopen(f"{base}/healthz", timeout=2).read()
+            urllib.request.urlopen(f"{base}/healthz", timeout=10).read()
         except OSError:
             time.sleep(0.1)
         else:

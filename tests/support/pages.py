@@ -1,6 +1,8 @@
 """Read a page as a person does: how its source is wrapped and indented says nothing."""
 
 import re
+import time
+from collections.abc import Callable
 from typing import Any
 
 _BETWEEN_TAGS = re.compile(r">\s+<")
@@ -10,13 +12,21 @@ _BETWEEN_TAGS = re.compile(r">\s+<")
 DRAWN = "() => new Promise((seen) => requestAnimationFrame(() => requestAnimationFrame(seen)))"
 
 
-def wait_until_seen(page: Any) -> None:
+def wait_until_seen(page: Any, root: Any = None) -> None:
     """Wait until a page is loaded and drawn: nobody presses a key on a page that they cannot see yet.
 
-    A browser may drop keys that come between a page's arrival and its first picture.
+    A browser may drop keys that come between a page's arrival and its first picture. ``root`` is a frame in it that
+    is drawn by itself.
     """
     page.wait_for_load_state()
-    page.evaluate(DRAWN)
+    (root or page).locator("html").evaluate(DRAWN)
+
+
+def give_time(page: Any, ready: Callable[[], bool]) -> None:
+    """Wait until something holds, a minute at most: what is asserted next then says what is wrong."""
+    ends = time.monotonic() + 60
+    while not ready() and time.monotonic() < ends:
+        page.wait_for_timeout(50)
 
 
 def squeezed(response: Any) -> str:

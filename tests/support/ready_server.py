@@ -55,7 +55,7 @@ class ReadyServer:
         """End the process."""
         assert self._process.stdin is not None
         self._process.stdin.close()
-        self._process.wait(timeout=20)
+        self._process.wait(timeout=120)
         self._media.unlink(missing_ok=True)
 
     def _say(self, word: str) -> None:
@@ -79,6 +79,7 @@ class _Site(BaseApplication):  # type: ignore[misc]
             "workers": 1,
             "worker_class": "gthread",
             "threads": 8,
+            "timeout": 0,  # a worker that the machine holds up is not one that hangs
             "loglevel": "critical",
             "post_worker_init": when_ready,
         }
@@ -122,10 +123,11 @@ def _stop(child: int) -> None:
 
 def main() -> None:
     """Obey standard input until it ends."""
-    application = import_module("annotation_site.wsgi").application
-    import_module(settings.ROOT_URLCONF)
     child = 0
+    # The port is taken before the site is loaded: in those seconds somebody else could take it.
     with socket.create_server((HOST, int(os.environ["PORT"]))) as listener:
+        application = import_module("annotation_site.wsgi").application
+        import_module(settings.ROOT_URLCONF)
         for line in sys.stdin:
             if line == "start\n":
                 child = _start(application, listener)

@@ -14,7 +14,7 @@ def together(acts: list[Callable[[], Any]]) -> list[Any]:
 
     def run(index: int) -> None:
         try:
-            gate.wait(10)
+            gate.wait(60)
             results[index] = acts[index]()
         except Exception as error:
             results[index] = error
@@ -25,5 +25,5 @@ def together(acts: list[Callable[[], Any]]) -> list[Any]:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(60)
+        thread.join(180)
     return results
