@@ -26,7 +26,7 @@ from tests.support import children
 from tests.validation.factory import Work
 
 pytestmark = pytest.mark.django_db(transaction=True)
-IMAGES, SHARD_ROWS, PATIENCE = 80, 48, 120.0
+IMAGES, SHARD_ROWS, PATIENCE = 80, 48, 500.0
 
 # The real command. Its fourth batch is the first of the second shard; the next one never ends.
 HANGING = """

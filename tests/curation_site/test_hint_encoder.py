@@ -176,7 +176,7 @@ def _until_it_listens(process: "subprocess.Popen[str]", path: Path) -> EncoderCl
 
 def _end(process: "subprocess.Popen[str]") -> tuple[int, str]:
     process.send_signal(signal.SIGTERM)
-    _, said = process.communicate(timeout=30)
+    _, said = process.communicate(timeout=200)
     return process.returncode, said
 
 
@@ -197,7 +197,7 @@ def test_the_real_model_replaces_a_stale_socket_is_served_once_and_ends_cleanly(
     assert far < 0.2
     assert stat.S_IMODE(path.lstat().st_mode) == 0o600
     second = start()
-    _, said = second.communicate(timeout=60)
+    _, said = second.communicate(timeout=200)
     assert second.returncode == 2
     assert said.strip() == f"CommandError: {path}: an encoder runs here already; stop it first"
     code, said = _end(process)
@@ -215,7 +215,7 @@ def test_what_else_stands_there_is_left_alone(
             foreign.bind(str(path))
             foreign.listen()
         process = start()
-        _, said = process.communicate(timeout=60)
+        _, said = process.communicate(timeout=200)
     assert process.returncode == 2
     assert len(said.strip().splitlines()) == 1
     assert path.exists()
@@ -225,7 +225,7 @@ def test_a_model_folder_that_is_none_is_named_in_one_line(
     start: Callable[..., "subprocess.Popen[str]"], tmp_path: Path
 ) -> None:
     process = start(HINTS_NLI_MODEL=str(tmp_path / "nowhere"))
-    _, said = process.communicate(timeout=60)
+    _, said = process.communicate(timeout=200)
     assert process.returncode == 2
     assert "HINTS_NLI_MODEL" in said.strip().splitlines()[-1]
 

@@ -37,9 +37,15 @@ def test_the_command_is_torchrun_of_this_interpreter(tmp_path: Path) -> None:
 
 
 def test_steps_are_told_as_they_are_written(plays: Any, tmp_path: Path) -> None:
-    plays(WRITES + "time.sleep(0.5)")
+    plays(WRITES + "while not (run / 'seen').exists(): time.sleep(0.01)")  # it works until it was heard
     told: list[tuple[int, int]] = []
-    train_in_processes(tmp_path, 2, total=2, tell=lambda done, total: told.append((done, total)))
+
+    def tell(done: int, total: int) -> None:
+        told.append((done, total))
+        if done == total:
+            (tmp_path / "seen").touch()
+
+    train_in_processes(tmp_path, 2, total=2, tell=tell)
     assert told[-1] == (2, 2)
 
 

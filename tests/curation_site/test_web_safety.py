@@ -30,7 +30,7 @@ def test_no_model_library_is_loaded(module: str) -> None:
         text=True,
         env=environment,
         check=False,
-        timeout=60,
+        timeout=200,
     )
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout.splitlines()[-1]) == []
