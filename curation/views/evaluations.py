@@ -165,7 +165,8 @@ def evaluation(request: HttpRequest, project: Project, evaluation_id: int) -> Ht
         "compared": parts.compared_plot(found),
         "meaning": parts.meaning_of(found),
         "provenance": parts.facts_of(found.provenance, without=SAID),
-        "options": parts.facts_of(found.options, without=SAID),
+        # Once scored, the provenance names the encoder, and better: "scorer:1" is "Scorer first" there.
+        "options": parts.facts_of(found.options, without=(*SAID, *({"encoder"} & found.provenance.keys()))),
         "has_predictions": predictions_file(found) is not None,
         "analyses": analysed.analyses(found),
         "jobs": [found.job] if found.job is not None and found.job.state in OPEN_JOB_STATES else [],

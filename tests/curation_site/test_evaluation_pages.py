@@ -234,12 +234,17 @@ def test_an_evaluation_shows_n_provenance_and_what_it_lacks(
         "cd" * 32,
     ):
         assert words in shown, words
+    assert shown.count("<dt>Encoder</dt>") == 1
     assert "Analyse errors" in shown
     assert "Download predictions" not in shown
     folder = evaluation_folder(evaluation)
     folder.mkdir(parents=True)
     (folder / PREDICTIONS).write_bytes(b"PK")
-    assert "Download predictions" in page(client, "evaluation", evaluation.project.slug, evaluation.pk)
+    evaluation.provenance |= {"encoder": "Scorer first try"}  # what the number of the options stands for
+    evaluation.save()
+    shown = page(client, "evaluation", evaluation.project.slug, evaluation.pk)
+    assert "Download predictions" in shown
+    assert shown.count("<dt>Encoder</dt>") == 1
     reply = client.get(reverse("evaluation-predictions", args=[evaluation.project.slug, evaluation.pk]))
     assert b"".join(reply.streaming_content) == b"PK"
     assert PREDICTIONS in reply["Content-Disposition"]
