@@ -58,6 +58,13 @@ JUDGING = [
     "tests/validation/test_report.py",
 ]
 
+SCORING = [
+    "tests/curation_site/test_ablations.py",
+    "tests/curation_site/test_evaluation_sets.py",
+    "tests/curation_site/test_leaderboard_entries.py",
+    "tests/curation_site/test_leaderboards.py",
+]
+
 KILLED = ["tests/hits/test_killed_server.py"]
 
 
@@ -66,10 +73,10 @@ KILLED = ["tests/hits/test_killed_server.py"]
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize(
     "suites",
-    [MONEY, PEOPLE, FAULTS, JUDGING, KILLED],
-    ids=["money", "people", "faults", "judging", "killed server"],
+    [MONEY, PEOPLE, FAULTS, JUDGING, SCORING, KILLED],
+    ids=["money", "people", "faults", "judging", "scoring", "killed server"],
 )
-def test_money_people_faults_and_judging_hold_on_postgresql(suites: list[str]) -> None:
+def test_money_people_faults_judging_and_scoring_hold_on_postgresql(suites: list[str]) -> None:
     _passes_on_postgresql(suites)
 
 
