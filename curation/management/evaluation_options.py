@@ -30,7 +30,7 @@ def add_set_options(parser: ArgumentParser, *, is_version_needed: bool = True) -
     parser.add_argument("--boxes", type=int, default=BOXES, help="proposed boxes per photo")
     parser.add_argument("--chunk", type=int, default=CHUNK, help="pairs per chunk of retrieval")
     parser.add_argument(
-        "--min-inferences", type=int, default=MIN_INFERENCES, help="pairs of a photo in localization"
+        "--min-inferences", type=int, default=MIN_INFERENCES, help="pairs of a photo to match one to one"
     )
     parser.add_argument("--seed", type=int, default=0, help="of the draw of the chunks")
 

@@ -179,9 +179,8 @@ def _read(checkpoint: Path) -> dict[str, Tensor]:
         raise InvalidInput(f"{checkpoint}: cannot be read ({error.strerror})") from error
     except pickle.UnpicklingError as error:
         raise InvalidInput(f"{checkpoint.name}: {_why(error)}") from error
-    except (
-        Exception
-    ) as error:  # a broken pickle may raise anything: IndexError, struct.error, AssertionError, …
+    # A broken pickle may raise anything: IndexError, struct.error, AssertionError, …
+    except Exception as error:
         raise InvalidInput(
             f"{checkpoint.name}: is cut off, or no file that torch.save wrote; download it anew"
         ) from error

@@ -17,6 +17,7 @@ from hits.models import Assignment, Batch, Draft, Submission
 from tests.support import market
 from tests.support.bench import Task, agreed
 from tests.support.loop import collected
+from tests.support.pages import until
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 OpenTask = Callable[..., Task]
@@ -37,14 +38,6 @@ def _bar(task: Task, text: str) -> Any:
     return task.root.locator(".note-bar", has_text=text)
 
 
-def _until(ready: Callable[[], bool], task: Task) -> None:
-    for _ in range(100):
-        if ready():
-            return
-        task.page.wait_for_timeout(100)
-    raise AssertionError("it never came")
-
-
 def _kept_keys(task: Task) -> list[str]:
     """Return the names of the drafts that this device keeps."""
     script = "Object.keys(localStorage).filter((key) => key.includes(':draft:'))"
@@ -58,9 +51,9 @@ def test_a_second_tab_follows_silently_and_another_device_is_asked_about(
     two = _again(one, one.page.context.new_page())
     one.root.locator("#clue1").fill("the open umbrella")
     one.drag((10, 10), (100, 100))
-    _until(lambda: _clue(two) == "the open umbrella" and two.boxes() == one.boxes() != [], two)
+    until(two.page, lambda: _clue(two) == "the open umbrella" and two.boxes() == one.boxes() != [])
     two.root.locator("#inf1").fill("It began to rain during the meal.")
-    _until(lambda: one.root.locator("#inf1").input_value().startswith("It began"), one)
+    until(one.page, lambda: one.root.locator("#inf1").input_value().startswith("It began"))
     two.wait_saved()
     assert one.root.locator(".note-bar").count() == two.root.locator(".note-bar").count() == 0
 
@@ -84,9 +77,9 @@ def test_a_second_tab_follows_silently_and_another_device_is_asked_about(
     assert other.page.evaluate("document.activeElement.tagName") != "BODY", "focus went somewhere sensible"
     other.root.locator(".toast").get_by_role("button", name="Undo").click()
     assert _clue(other) == "the table in the rain"
-    _until(
+    until(
+        one.page,
         lambda: Draft.objects.get().content["answer"]["observations"][0]["clue"] == "the table in the rain",
-        one,
     )
 
 
@@ -174,7 +167,7 @@ def test_a_hand_over_that_fails_can_be_repeated_and_one_that_arrives_is_forgotte
     task.complete()
     context.route("**/mturk/externalSubmit", lambda route: route.abort())
     page.get_by_role("button", name="Submit for $1.10").click()
-    _until(lambda: page.url.startswith("chrome-error"), other)  # the page is gone; the work is not
+    until(other.page, lambda: page.url.startswith("chrome-error"))  # the page is gone; the work is not
     _bar(other, "being handed in from another window").wait_for()
     assert other.root.locator("main.work").get_attribute("inert") is not None
     known = other.boxes()
@@ -215,7 +208,7 @@ def test_a_marketplace_that_does_not_answer_gives_the_page_back(open_task: OpenT
     context.route("**/mturk/externalSubmit", say_nothing)
     task.page.get_by_role("button", name="Submit for $1.10").click()
     task.root.get_by_role("button", name="Submitting…").wait_for()
-    _until(lambda: bool(asked), task)  # from here on the page waits for an answer
+    until(task.page, lambda: bool(asked))  # from here on the page waits for an answer
     assert Submission.objects.exists()
     task.page.clock.run_for(21_000)
     bar = _bar(task, "The marketplace has not taken it over yet")

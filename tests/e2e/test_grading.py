@@ -1,6 +1,5 @@
 """The grading desk in a browser: keys turn the page at once, grades follow several to a request, none is lost."""
 
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -9,7 +8,7 @@ from django.contrib.auth.models import User
 
 from hits.models import Image, Project, Submission
 from tests.support.axe import check_sizes
-from tests.support.pages import wait_until_seen
+from tests.support.pages import until, wait_until_seen
 from tests.validation.pool import bulk_applicants, grade, qualification
 from validation.domain.outcome import PassRule
 from validation.models import Grade, QualificationRound
@@ -26,15 +25,6 @@ def found(project: Project, make_image: Callable[..., Image]) -> QualificationRo
 @pytest.fixture
 def desk(found: QualificationRound, project: Project) -> str:
     return f"/projects/{project.slug}/applicants/{found.pk}/grading"
-
-
-def until(page: Any, ready: Callable[[], bool]) -> None:
-    ends = time.monotonic() + 60
-    while time.monotonic() < ends:
-        if ready():
-            return
-        page.wait_for_timeout(100)
-    raise AssertionError("it did not come about")
 
 
 def place(page: Any) -> str:

@@ -1,6 +1,5 @@
 """Pay and top-up in a browser: a researcher sees what is under the target and lifts it; axe finds nothing."""
 
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -14,6 +13,7 @@ from tests.support import market
 from tests.support.answers import observations
 from tests.support.axe import check_sizes
 from tests.support.loop import approve, collected, published
+from tests.support.pages import until
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 SIZES = [(1280, "light"), (768, "light"), (390, "dark")]
@@ -68,10 +68,8 @@ def test_a_researcher_tops_up(
     page.get_by_label("The most it can cost, US$").fill("0.92")
     page.get_by_role("button", name="Top up 2 submissions for $0.92").dblclick()
     page.get_by_text("Top-ups so far").wait_for()
-    ends = time.monotonic() + 180  # the worker may still be starting
-    while OutgoingCall.objects.filter(top_up__isnull=False).exclude(state=CallState.DONE).exists():
-        assert time.monotonic() < ends, "the top-ups were not paid"
-        page.wait_for_timeout(200)
+    due = OutgoingCall.objects.filter(top_up__isnull=False).exclude(state=CallState.DONE)
+    until(page, lambda: not due.exists(), "the top-ups were not paid")
     assert TopUp.objects.get().decided_by == researcher
     # The page follows its job and loads itself again when that is done.
     page.get_by_text("Every approved submission reaches the target").wait_for()

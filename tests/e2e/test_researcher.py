@@ -1,7 +1,6 @@
 """A researcher in a browser: launches a batch, approves what came in, seals and downloads a version."""
 
 import json
-import time
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -17,19 +16,9 @@ from hits.payments import ledger
 from tests.support import market
 from tests.support.answers import observations
 from tests.support.loop import collected, published
-from tests.support.pages import wait_until_seen
+from tests.support.pages import until, wait_until_seen
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
-
-
-def _until(page: Any, ready: Callable[[], bool], what: str) -> None:
-    """Wait for the background worker."""
-    ends = time.monotonic() + 180  # it may still be starting
-    while time.monotonic() < ends:
-        if ready():
-            return
-        page.wait_for_timeout(200)
-    raise AssertionError(what)
 
 
 def test_launch_approve_and_export(
@@ -53,33 +42,33 @@ def test_launch_approve_and_export(
     page.get_by_role("button", name="Launch").click()
     page.wait_for_url("**/batches/**")
     batch = Batch.objects.get()
-    _until(page, lambda: Batch.objects.get().state == BatchState.LIVE, "the batch did not go live")
+    until(page, lambda: Batch.objects.get().state == BatchState.LIVE, "the batch did not go live")
 
     worker = market.market_worker()
     for hit in Hit.objects.all():
         market.work(hit, worker, observations(4, salt=str(hit.pk)))
     page.goto(f"/batches/{batch.pk}/")
     page.get_by_role("button", name="Check now").click()
-    _until(page, lambda: Assignment.objects.count() == 2, "the submissions were not collected")
+    until(page, lambda: Assignment.objects.count() == 2, "the submissions were not collected")
 
     page.goto(f"/batches/{batch.pk}/review")
     for left in (1, 0):
         page.get_by_role("button", name="Approve").first.click()
-        _until(
+        until(
             page,
             lambda left=left: Assignment.objects.filter(status=AssignmentStatus.SUBMITTED).count() == left,
             "an approval did not arrive",
         )
         page.wait_for_load_state()
     paid = 2 * (110 + 15)
-    _until(page, lambda: ledger.totals(batch=batch).spent == paid, "the approvals were not paid")
+    until(page, lambda: ledger.totals(batch=batch).spent == paid, "the approvals were not paid")
 
     page.goto(f"/projects/{project.slug}/versions/")
     page.locator("input[name=name]").fill("v1.0")
     page.get_by_role("button", name="Make a draft").click()
     page.get_by_role("button", name="Seal v1.0").first.click()
     page.locator("dialog[open]").get_by_role("button", name="Seal").last.click()
-    _until(page, lambda: DatasetVersion.objects.get().is_sealed, "the version was not sealed")
+    until(page, lambda: DatasetVersion.objects.get().is_sealed, "the version was not sealed")
     page.goto(f"/versions/{DatasetVersion.objects.get().pk}/")
     with page.expect_download() as download:
         page.get_by_role("link", name="Download v1.0").click()
@@ -119,4 +108,4 @@ def test_single_keys_pay_only_while_they_are_on(
     page.get_by_role("button", name="Turn keys on").click()
     page.get_by_role("button", name="Turn keys off").wait_for()
     page.keyboard.press("a")
-    _until(page, lambda: Decision.objects.exists(), "the key did not approve")
+    until(page, lambda: Decision.objects.exists(), "the key did not approve")

@@ -1,6 +1,5 @@
 """A review round in a browser: chosen, launched, judged by keyboard and by touch; closed to whoever may not judge."""
 
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -20,7 +19,7 @@ from hits.services.launch import Terms
 from tests.support import bench, loop, market
 from tests.support.answers import observations
 from tests.support.axe import check_page, check_width
-from tests.support.pages import wait_until_seen
+from tests.support.pages import until, wait_until_seen
 from validation.models import JudgingRound
 from validation.selectors.judging import review_tallies
 from validation.services.judging import launch_review
@@ -70,16 +69,6 @@ def tab_to(page: Any, root: Any, selector: str) -> None:
             return
         page.keyboard.press("Tab")
     raise AssertionError(f"{selector} is out of the keyboard's reach")
-
-
-def until(page: Any, ready: Callable[[], bool], what: str) -> None:
-    """Wait for the background worker."""
-    ends = time.monotonic() + 180  # it may still be starting
-    while time.monotonic() < ends:
-        if ready():
-            return
-        page.wait_for_timeout(200)
-    raise AssertionError(what)
 
 
 def launch_by_keys(page: Any, project: Project) -> Batch:

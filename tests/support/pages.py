@@ -29,6 +29,14 @@ def give_time(page: Any, ready: Callable[[], bool]) -> None:
         page.wait_for_timeout(50)
 
 
+def until(page: Any, ready: Callable[[], bool], what: str = "it did not come about") -> None:
+    """Wait until something holds, and fail with ``what`` when it never does: a worker may still be starting."""
+    ends = time.monotonic() + 180
+    while not ready():
+        assert time.monotonic() < ends, what
+        page.wait_for_timeout(100)
+
+
 def squeezed(response: Any) -> str:
     """Return a response's HTML without the white space between tags, and single spaces elsewhere."""
     return _BETWEEN_TAGS.sub("><", " ".join(response.content.decode().split()))

@@ -1,6 +1,7 @@
 """``manage.py train_scorer --project P --version V [--model clip:…|scorer:NAME|tiny] [the settings …]``."""
 
 from argparse import ArgumentParser, BooleanOptionalAction
+from collections.abc import Callable
 from dataclasses import fields
 from typing import Any
 
@@ -94,9 +95,9 @@ def _add_setting(group: Any, name: str) -> None:
     if isinstance(default, bool):
         group.add_argument(flag, action=BooleanOptionalAction, default=None, help=HELP[name])
         return
-    kind = absolute_encoder if name == "model" else type(default)
-    if not isinstance(default, int | float):
-        kind = kind if name == "model" else str
+    kind: Callable[[str], Any] = type(default) if isinstance(default, int | float) else str
+    if name == "model":
+        kind = absolute_encoder
     shown = default_model() if name == "model" else str(default) or "none"
     group.add_argument(flag, type=kind, default=None, help=f"{HELP[name]}; default {shown}")
 
