@@ -8,7 +8,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .SILENT:
-.PHONY: help setup demo test test-python test-js test-long lint bench lock messages screenshots conformance clean node
+.PHONY: help setup demo test test-python test-js test-long nightly lint bench lock messages screenshots conformance clean node
 
 PY := .venv/bin/python
 # Tests wait for servers and browsers much of their time: one process more than there are processors, four at most.
@@ -19,6 +19,7 @@ help:
 	echo '                 DEMO_ONCE=1 make demo plays the loop without a person and ends with one line of JSON'
 	echo 'make test        every test but the slow ones: Python, browser and JavaScript'
 	echo 'make test-long   the slow ones'
+	echo 'make nightly     full sizes, many seeds, loads and kills by the dozen: hours, on a quiet machine'
 	echo 'make lint        linters, formatting, import rules, types, missing migrations'
 	echo 'make bench       every benchmark, one line of JSON each'
 	echo 'make setup       .venv from the locks, and the default database'
@@ -42,7 +43,7 @@ test: node test-python test-js
 test-python:
 	scripts/setup.sh dev
 	scripts/chromium.sh
-	$(PY) -m pytest -m 'not long' -n $(AT_ONCE) $(PYTEST_ARGS)
+	$(PY) -m pytest -m 'not long and not nightly' -n $(AT_ONCE) $(PYTEST_ARGS)
 
 # By name, one by one: a folder as argument means different things to different versions of node. Node 18, which
 # Debian 12 has, keeps CustomEvent and crypto behind flags; every browser and every later node has them.
@@ -63,9 +64,15 @@ node:
 test-long:
 	scripts/setup.sh dev
 	scripts/chromium.sh
-	found=0; $(PY) -m pytest -m long --collect-only -qq >/dev/null || found=$$?; \
+	found=0; $(PY) -m pytest -m 'long and not nightly' --collect-only -qq >/dev/null || found=$$?; \
 	if [ $$found -eq 5 ]; then echo 'no slow tests yet'; \
-	else $(PY) -m pytest -m long --timeout 1800 -n $(AT_ONCE) --dist worksteal $(PYTEST_ARGS); fi
+	else $(PY) -m pytest -m 'long and not nightly' --timeout 1800 -n $(AT_ONCE) --dist worksteal $(PYTEST_ARGS); fi
+
+# Full sizes and loads measure time: one test at a time, each as long as it needs.
+nightly:
+	scripts/setup.sh dev
+	scripts/chromium.sh
+	$(PY) -m pytest -m nightly --timeout 7200 $(PYTEST_ARGS)
 
 lint:
 	scripts/setup.sh dev

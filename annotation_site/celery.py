@@ -3,21 +3,46 @@
 import logging
 import os
 import signal
+import socket
 import threading
 import time
 from typing import Any
 
-from celery import Celery, bootsteps, platforms
-from celery.signals import beat_embedded_init
+from celery import Celery, Task, bootsteps, platforms
+from celery.signals import beat_embedded_init, celeryd_after_setup, task_received
+
+from hits.domain.queues import EVERY_SECONDS
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "annotation_site.settings")
 
 logger = logging.getLogger(__name__)
 
 BEAT_LOOK_SECONDS = 5.0
+LOOK_SECONDS = 10.0
 STOP_SECONDS = 20.0
 
-app = Celery("deerstalker")
+
+class WorkerTask(Task):
+    """Every task of ours. In a worker the clock's tasks and jobs are run by their rows: see ``hits.services``."""
+
+    abstract = True
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Run the task as it is where somebody calls it, and by its rows where a message brought it."""
+        # Late: the services need Django's models.
+        from hits.services import slots, ticks, worker  # noqa: PLC0415
+
+        work = super().__call__
+        if self.request.called_directly or worker.here() is None:
+            return work(*args, **kwargs)
+        if self.name in EVERY_SECONDS:
+            return ticks.run(self.name, work)
+        if len(args) == 1 and isinstance(args[0], int):
+            return slots.run_in_worker(work, args[0])
+        return work(*args, **kwargs)
+
+
+app = Celery("deerstalker", task_cls=WorkerTask)
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
 
@@ -63,4 +88,60 @@ def end_beat_with_worker(**kwargs: Any) -> None:
     platforms.set_pdeathsig("SIGKILL")  # type: ignore[attr-defined]
 
 
+class RowsWatch(bootsteps.StartStopStep):
+    """Let a worker that has nothing to do look at the rows every ten seconds: a message may have been lost."""
+
+    requires = ("celery.worker.components:Pool",)
+
+    def __init__(self, parent: Any, **options: Any) -> None:
+        super().__init__(parent, **options)
+        self.closing = threading.Event()
+
+    def start(self, parent: Any) -> None:
+        """Begin to look."""
+        threading.Thread(target=self.watch, name="rows-watch", daemon=True).start()
+
+    def close(self, parent: Any) -> None:
+        """Look no more."""
+        self.closing.set()
+
+    def watch(self) -> None:
+        """Send the worker wake-ups for what waits in its queues; the broker may be away, the database too."""
+        from celery.worker import state  # noqa: PLC0415
+        from django.db import connection  # noqa: PLC0415
+
+        from hits.services import wakeups, worker  # noqa: PLC0415
+
+        while not self.closing.wait(LOOK_SECONDS):
+            here = worker.here()
+            if here is None or state.active_requests or state.reserved_requests:
+                continue
+            try:
+                wakeups.wake_waiting(queues=here.queues, again_after=wakeups.IDLE_LOOK)
+            except Exception:
+                logger.warning("the rows could not be looked at; trying again", exc_info=True)
+            finally:
+                connection.close()
+
+
+@celeryd_after_setup.connect
+def note_worker(sender: str, instance: Any, **kwargs: Any) -> None:
+    """Say which worker this process and its pool are, before the pool is forked."""
+    from hits.services import worker  # noqa: PLC0415
+
+    name = f"{os.getpid()}.{socket.gethostname()}"
+    worker.become(name, list(instance.app.amqp.queues.consume_from), instance.concurrency)
+
+
+@task_received.connect
+def acknowledge(request: Any, **kwargs: Any) -> None:
+    """Acknowledge each message on receipt: the rows' leases recover what a worker loses.
+
+    A broker that waits for it longer than a task lasts would send the message again (Redis), or end the worker
+    (RabbitMQ): https://www.rabbitmq.com/docs/consumers#acknowledgement-timeout
+    """
+    request.acknowledge()
+
+
 app.steps["worker"].add(BeatWatch)
+app.steps["worker"].add(RowsWatch)

@@ -9,6 +9,7 @@ import os
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 _TRUE = {"1", "true", "yes", "on"}
@@ -91,6 +92,42 @@ def env_origin(name: str, default: str) -> str:
     return value
 
 
+def env_database(name: str) -> dict[str, Any]:
+    """Return Django's description of the PostgreSQL database that a URL names, or nothing when it is unset.
+
+    User, password and name are percent-decoded, and the query's options, such as ``sslmode=require``, go to libpq.
+
+    Raises:
+        EnvError: another scheme, no name, a port that is none, or an option that libpq does not know.
+    """
+    value = env_str(name)
+    if not value:
+        return {}
+    scheme = value.partition(":")[0]
+    if scheme not in {"postgres", "postgresql"}:
+        raise EnvError(
+            f"{name}: {scheme}:// is not supported; use postgres://user:password@host:5432/name, or leave it unset "
+            "for SQLite (SQLITE_PATH names its file)"
+        )
+    import dj_database_url  # noqa: PLC0415 - the embedded default needs none of it
+    from psycopg import Error, conninfo  # noqa: PLC0415
+
+    try:
+        found: dict[str, Any] = dict(dj_database_url.parse(value, conn_health_checks=True))
+    except (ValueError, dj_database_url.ParseError) as error:
+        raise EnvError(
+            f"{name}: cannot be read ({str(error)[:80]}); percent-encode special characters"
+        ) from error
+    if not found["NAME"]:
+        raise EnvError(f"{name}: names no database; end it with /name")
+    options: dict[str, Any] = found.get("OPTIONS", {})
+    try:
+        conninfo.make_conninfo("", **options)
+    except Error as error:
+        raise EnvError(f"{name}: {str(error).strip()}; see libpq's connection parameters") from error
+    return found
+
+
 def env_secret(name: str, *, fallback_file: Path) -> str:
     """Return a secret from ``name``, else from the file that ``name_FILE`` points at, else a local one.
 
@@ -115,7 +152,11 @@ def env_secret(name: str, *, fallback_file: Path) -> str:
 def _local_secret(path: Path) -> str:
     import secrets  # noqa: PLC0415 - only a first start needs it
 
-    path.parent.mkdir(parents=True, exist_ok=True)
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if path.parent.stat().st_mode & 0o077:
+        # A folder that was there keeps its rights at mkdir. Whoever does not own it cannot change them.
+        with contextlib.suppress(PermissionError):
+            path.parent.chmod(0o700)
     if not path.exists():
         # Written whole beside it, then linked: of two processes that start at once one wins, and neither
         # a slow nor a killed one leaves half a secret for the other to read.

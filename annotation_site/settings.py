@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 from annotation_site.env import (
     env_bool,
     env_choices,
+    env_database,
     env_folder,
     env_int,
     env_list,
@@ -17,6 +18,7 @@ from annotation_site.env import (
     env_str,
 )
 from hits import registry
+from hits.domain.queues import EVERY_SECONDS, QUEUE_OF, Queue, slots_by_queue
 from hits.hints.card import Rule
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -85,7 +87,6 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "annotation_site.middleware.OriginMiddleware",
-    "annotation_site.uploads.UploadLimitMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "annotation_site.language.WorkerLanguageMiddleware",
@@ -93,7 +94,9 @@ MIDDLEWARE = [
     "django.middleware.csrf.CsrfViewMiddleware",
     "annotation_site.middleware.PlainTextMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
-    "django.contrib.auth.middleware.LoginRequiredMiddleware",
+    "annotation_site.limits.BodyLimitMiddleware",
+    "annotation_site.middleware.SignInRequiredMiddleware",
+    "annotation_site.middleware.OutageMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "csp.middleware.CSPMiddleware",
@@ -133,26 +136,17 @@ SQLITE_OPTIONS = {
 
 
 def _database() -> dict[str, object]:
-    url = env_str("DATABASE_URL")
-    if not url:
+    found = env_database("DATABASE_URL")
+    if not found:
         return {
-            "ENGINE": "django.db.backends.sqlite3",
+            "ENGINE": "annotation_site.sqlite",
             "NAME": env_str("SQLITE_PATH", str(VAR_DIR / "deerstalker.sqlite3")),
             "OPTIONS": SQLITE_OPTIONS,
             # A file, never memory: a live server would share one memory connection between threads.
             "TEST": {"NAME": VAR_DIR / "test.sqlite3"},
         }
-    parts = urlsplit(url)
-    return {
-        "ENGINE": "django.db.backends.postgresql",
-        "NAME": parts.path.lstrip("/"),
-        "USER": parts.username or "",
-        "PASSWORD": parts.password or "",
-        "HOST": parts.hostname or "",
-        "PORT": str(parts.port or ""),
-        "CONN_HEALTH_CHECKS": True,
-        "OPTIONS": {"pool": {"min_size": 1, "max_size": env_int("DATABASE_POOL", 16, minimum=1)}},
-    }
+    pool = {"pool": {"min_size": 1, "max_size": env_int("DATABASE_POOL", 16, minimum=1)}}
+    return found | {"OPTIONS": found.get("OPTIONS", {}) | pool}
 
 
 DATABASES = {"default": _database()}
@@ -173,6 +167,9 @@ LOGOUT_REDIRECT_URL = "login"
 AXES_FAILURE_LIMIT = env_int("LOGIN_FAILURE_LIMIT", 8, minimum=1)
 AXES_COOLOFF_TIME = 0.25  # hours
 AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
+AXES_HANDLER = "annotation_site.sign_in.SignInHandler"
+AXES_CLIENT_IP_CALLABLE = "annotation_site.sign_in.client_address"
+SIGN_IN_FAILURES_PER_ADDRESS = env_int("LOGIN_FAILURES_PER_ADDRESS", 30, minimum=1)
 AXES_RESET_ON_SUCCESS = True
 AXES_LOCKOUT_TEMPLATE = "registration/locked.html"
 AXES_ENABLE_ADMIN = False
@@ -205,7 +202,7 @@ MEDIA_URL = "/media/"
 # Collections and files of proposals that the pages may import; empty: by command alone (docs/curation.md).
 IMPORTS_ROOT = env_folder("DEERSTALKER_IMPORTS")
 STORAGES = {
-    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "default": {"BACKEND": "hits.storage.WholeFileStorage"},
     "staticfiles": {"BACKEND": "annotation_site.staticfiles.ModuleAwareStorage"},
 }
 if DEBUG or TESTING:
@@ -224,6 +221,7 @@ REST_FRAMEWORK = {
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
+    "DEFAULT_METADATA_CLASS": None,  # OPTIONS would describe an endpoint before anybody asks who may see it
     "EXCEPTION_HANDLER": "hits.api.errors.handle",
     # A whole class behind one address begins no faster than that.
     "DEFAULT_THROTTLE_RATES": {
@@ -232,6 +230,7 @@ REST_FRAMEWORK = {
         "hit-submit": "30/min",
         "hit-hints": "60/min",
         "leaderboard-read": "120/min",
+        "leaderboard-photo": "1200/min",  # a team loads thousands, one address each
         "leaderboard-submit": "30/min",
     },
     "NUM_PROXIES": 1 if env_bool("BEHIND_PROXY") else 0,
@@ -240,7 +239,7 @@ CACHES = {"default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"
 if env_str("REDIS_URL"):
     CACHES = {
         "default": {
-            "BACKEND": "django.core.cache.backends.redis.RedisCache",
+            "BACKEND": "annotation_site.cache.ForgivingRedisCache",
             "LOCATION": env_str("REDIS_URL"),
         }
     }
@@ -254,6 +253,10 @@ HINTS_NLI_MODEL = env_str("HINTS_NLI_MODEL")
 MTURK_ENDPOINT = env_str("MTURK_ENDPOINT", "local")
 MTURK_LIVE = env_bool("MTURK_LIVE", False)
 MTURK_INPROCESS_TRANSPORT = "hits.marketplace.transport.attach"
+# The two ask each other by name, since neither app imports the other.
+ATTEMPT_PROOF = "hits.marketplace.proof.holds"
+KNOWN_COUNTRY = "hits.marketplace.proof.country_of"
+MARKETPLACE_ACCEPT_CHECK = "hits.selectors.acceptance.why_not_accept"
 MTURK_KEYS_SECRET = env_secret("MTURK_KEYS_SECRET", fallback_file=VAR_DIR / "secrets" / "mturk-keys")
 PUBLISH_PER_SECOND = env_int("PUBLISH_PER_SECOND", 0, minimum=0)  # 0: no limit here, 3 on Amazon's
 MTURK_PLATFORM_ACCESS_KEY_ID = env_str("MTURK_PLATFORM_ACCESS_KEY_ID", "AKDEERSTALKERPLATFORM")
@@ -289,39 +292,20 @@ if CELERY_BROKER_URL.startswith("filesystem://"):
         "polling_interval": 0.3,
     }
 CELERY_TASK_IGNORE_RESULT = True
-CELERY_TASK_ACKS_LATE = True
+# A message is acknowledged on receipt (annotation_site/celery.py): a job's row, not its message, outlives a worker.
+CELERY_TASK_ACKS_LATE = False
+CELERY_WORKER_CANCEL_LONG_RUNNING_TASKS_ON_CONNECTION_LOSS = False
+CELERY_TASK_DEFAULT_QUEUE = Queue.DEFAULT.value
+CELERY_TASK_ROUTES = {task: {"queue": queue.value} for task, queue in QUEUE_OF.items()}
+WORKER_CONCURRENCY = env_int("WORKER_CONCURRENCY", 1, minimum=1)  # heavy jobs at once
+QUEUE_SLOTS = slots_by_queue(WORKER_CONCURRENCY)
 CELERY_TASK_ALWAYS_EAGER = env_bool("CELERY_TASK_ALWAYS_EAGER", False)
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_BEAT_SCHEDULE_FILENAME = str(VAR_DIR / "celerybeat-schedule")
-CELERY_BEAT_SCHEDULE = {
-    # What could not be started before the next one is due is dropped: a busy worker piles nothing up.
-    "sweep-jobs": {"task": "hits.sweep_jobs", "schedule": 10.0, "options": {"expires": 9}},
-    "sync-live-batches": {"task": "hits.sync_live_batches", "schedule": 20.0, "options": {"expires": 19}},
-    "reconcile-batches": {"task": "hits.reconcile_batches", "schedule": 300.0, "options": {"expires": 299}},
-    "sweep-marketplace": {"task": "marketplace.sweep_due", "schedule": 30.0, "options": {"expires": 29}},
-    "deliver-notifications": {
-        "task": "marketplace.deliver_notifications",
-        "schedule": 2.0,
-        "options": {"expires": 1.9},
-    },
-    "process-notifications": {
-        "task": "hits.process_notifications",
-        "schedule": 5.0,
-        "options": {"expires": 4},
-    },
-    "forget-sent-notifications": {"task": "marketplace.forget_notifications", "schedule": 3600.0},
-    "forget-notifications": {"task": "hits.forget_notifications", "schedule": 3600.0},
-    "evaluate-rules": {"task": "validation.evaluate_rules", "schedule": 300.0, "options": {"expires": 299}},
-    "refresh-reports": {
-        "task": "validation.refresh_reports",
-        "schedule": 3600.0,
-        "options": {"expires": 3599},
-    },
-    "ask-one-more": {"task": "validation.ask_one_more", "schedule": 120.0, "options": {"expires": 119}},
-    "note-applicants": {"task": "validation.note_applicants", "schedule": 20.0, "options": {"expires": 19}},
-}
+CELERY_BEAT_SCHEDULER = "annotation_site.beat:Scheduler"
+CELERY_BEAT_SCHEDULE = {task: {"task": task, "schedule": every} for task, every in EVERY_SECONDS.items()}
 
 LOGGING = {
     "version": 1,

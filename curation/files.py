@@ -1,11 +1,9 @@
 """Write files and folders whole or not at all."""
 
-import hashlib
-import os
 import shutil
 import uuid
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -13,6 +11,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from curation.records import InvalidInput
+from hits.domain.whole_files import file_sha256, put_folder, sync, whole_file
+
+__all__ = [
+    "file_sha256",
+    "partial_folder",
+    "put_folder",
+    "sha256_if_readable",
+    "sync",
+    "whole_file",
+    "write_npy",
+    "write_text",
+]
 
 
 def write_npy(path: Path, array: NDArray[Any]) -> None:
@@ -39,19 +49,14 @@ def write_text(path: Path, pieces: Iterable[str]) -> None:
 def partial_folder(folder: Path) -> Iterator[Path]:
     """Yield a hidden path beside a folder, where one is made and from which it is renamed; what stays there goes.
 
-    Whoever makes the folder also renames it, since only they know when it counts: some do so together with a row.
+    Whoever makes the folder also puts it in place (``put_folder``), since only they know when it counts: some do so
+    together with a row.
     """
     partial = folder.with_name(f".{folder.name}.{uuid.uuid4().hex[:8]}.partial")
     try:
         yield partial
     finally:
         shutil.rmtree(partial, ignore_errors=True)
-
-
-def file_sha256(path: Path) -> str:
-    """Return the sha256 of a file's bytes, 64 hex digits."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def sha256_if_readable(path: Path) -> str:
@@ -62,28 +67,11 @@ def sha256_if_readable(path: Path) -> str:
         return ""
 
 
-def sync(path: Path) -> None:
-    """Bring a file, or the names in a folder, to the disk, so that a power failure cannot undo them."""
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
-
-
 @contextmanager
 def _whole(path: Path) -> Iterator[BinaryIO]:
-    """Yield a file that takes its name once all is written; an exception of any kind leaves nothing of it.
-
-    It is opened as any other, so that the umask says who may read it.
-    """
-    partial = path.with_name(f".{uuid.uuid4().hex}.partial")
+    """Yield a file that is written whole; what goes wrong is said in one line."""
     try:
-        with partial.open("xb") as file:
+        with whole_file(path) as file:
             yield file
-        partial.replace(path)
     except OSError as error:
         raise InvalidInput(f"{path}: cannot be written ({error.strerror}); choose another place") from error
-    finally:
-        with suppress(OSError):
-            partial.unlink()

@@ -2,7 +2,14 @@
 
 from django.urls import path
 
-from curation.api.leaderboard import FilesView, FileView, SubmissionsView, SubmissionView, TableView
+from curation.api.leaderboard import (
+    FilesView,
+    FileView,
+    SubmissionsView,
+    SubmissionView,
+    TableView,
+    WithdrawalView,
+)
 from curation.views import (
     ablations,
     audits,
@@ -22,6 +29,7 @@ from curation.views import (
     versions,
 )
 
+_DUPLICATES = "projects/<slug:slug>/curation/duplicates/"
 _TEXTS = "projects/<slug:slug>/curation/texts/"
 _AUDIT = "projects/<slug:slug>/curation/audits/<int:audit_id>/"
 _PROPOSALS = "projects/<slug:slug>/curation/proposals/"
@@ -33,6 +41,9 @@ _EVALUATIONS = "projects/<slug:slug>/scorers/evaluations/"
 urlpatterns = [
     path("projects/<slug:slug>/curation/", curation.curation, name="curation"),
     path("projects/<slug:slug>/curation/deduplicate", curation.deduplicate, name="curation-deduplicate"),
+    path(f"{_DUPLICATES}<int:run_id>/set-aside", curation.set_aside, name="curation-duplicates-set-aside"),
+    path(f"{_DUPLICATES}<int:run_id>/undo", curation.undo, name="curation-duplicates-undo"),
+    path(f"{_DUPLICATES}keep", curation.keep, name="curation-duplicates-keep"),
     path("projects/<slug:slug>/curation/features/", features.feature_list, name="curation-features"),
     path("projects/<slug:slug>/curation/jobs/", jobs.job_list, name="curation-jobs"),
     path("projects/<slug:slug>/curation/rounds/", rounds.round_list, name="curation-rounds"),
@@ -90,6 +101,7 @@ urlpatterns = [
     path(f"{_PROPOSALS}<int:run_id>/download", proposals.download, name="curation-proposals-download"),
     path("projects/<slug:slug>/versions/", versions.version_list, name="versions"),
     path("versions/<int:version_id>/", versions.version_detail, name="version"),
+    path("versions/<int:version_id>/plan", versions.version_plan, name="version-plan"),
     path("versions/<int:version_id>/seal", versions.version_seal, name="version-seal"),
     path("versions/<int:version_id>/download", versions.version_download, name="version-download"),
     path("versions/<int:version_id>/files/<path:name>", versions.version_file, name="version-file"),
@@ -116,6 +128,7 @@ urlpatterns = [
     path(f"{_BOARD}submit", leaderboards.submit, name="leaderboard-submit"),
     path(f"{_BOARD}mine", leaderboards.mine, name="leaderboard-mine"),
     path(f"{_BOARD}entries/<str:receipt>", leaderboards.entry, name="leaderboard-entry"),
+    path(f"{_BOARD}entries/<str:receipt>/withdraw", leaderboards.withdraw, name="leaderboard-withdraw"),
     path(f"{_BOARD}files/<path:name>", leaderboards.file, name="leaderboard-file"),
     path(f"api/{_BOARD}", TableView.as_view(), name="api-leaderboard"),
     path(f"api/{_BOARD}files/", FilesView.as_view(), name="api-leaderboard-files"),
@@ -125,6 +138,11 @@ urlpatterns = [
         f"api/{_BOARD}submissions/<int:entry_id>/",
         SubmissionView.as_view(),
         name="api-leaderboard-submission",
+    ),
+    path(
+        f"api/{_BOARD}submissions/<int:entry_id>/withdrawal/",
+        WithdrawalView.as_view(),
+        name="api-leaderboard-withdrawal",
     ),
     path(_EVALUATIONS, evaluations.evaluations, name="evaluations"),
     path(f"{_EVALUATIONS}<int:evaluation_id>/", evaluations.evaluation, name="evaluation"),

@@ -1,32 +1,27 @@
 """Celery tasks: fetch by id, call a service. No logic here."""
 
-import logging
-
 from celery import shared_task
 from django.contrib.auth import get_user_model
 
+from hits.domain import turns
 from hits.models import Batch, OutgoingCall, TopUp
 from hits.mturk.boto import marketplace
-from hits.mturk.port import MarketplaceError
-from hits.selectors.batches import open_batches
 from hits.services import (
     batches,
     collect,
-    compensation,
     extend,
     jobs,
     notifications,
     outbox,
+    polling,
     publish,
     qualifications,
     reconcile,
-    review,
+    take_down,
     top_up,
+    zip_import,
 )
-from hits.services.errors import Conflict, Refused
 from hits.services.jobs import Progress
-
-logger = logging.getLogger(__name__)
 
 
 def _batch_of(progress: Progress) -> Batch:
@@ -39,10 +34,8 @@ def publish_batch(job_id: int) -> None:
     with jobs.claimed(job_id) as progress:
         if progress is not None:
             batch = _batch_of(progress)
-            try:
-                publish.publish_batch(batch=batch, marketplace=marketplace(), progress=progress)
-            except Conflict as busy:  # a command line was faster: it publishes, and there is nothing to mend
-                jobs.set_result(job=progress.job, note=str(busy))
+            publish.publish_batch(batch=batch, marketplace=marketplace(), progress=progress)
+            publish.come_again_if_unpublished(batch=batch)
 
 
 @shared_task(name="hits.sync_batch")
@@ -51,9 +44,11 @@ def sync_batch(job_id: int) -> None:
     with jobs.claimed(job_id) as progress:
         if progress is not None:
             batch = _batch_of(progress)
-            found = collect.sync_batch(batch=batch, marketplace=marketplace())
-            batches.finish_closing(batch=batch, marketplace=marketplace())
-            jobs.set_result(job=progress.job, new=found.new, unmatched=found.unmatched)
+            place = progress.place
+            if "disposed" not in place:
+                found = collect.sync_batch(batch=batch, marketplace=marketplace(), place=place)
+                jobs.set_result(job=progress.job, new=found.new, unmatched=found.unmatched)
+            batches.finish_closing(batch=batch, marketplace=marketplace(), after=place.get("disposed", 0))
 
 
 @shared_task(name="hits.approve_waiting")
@@ -92,22 +87,19 @@ def settle_decisions(job_id: int) -> None:
             jobs.set_result(job=progress.job, settled=settled)
 
 
+@shared_task(name=zip_import.TASK)
+def import_zip(job_id: int) -> None:
+    """Take in the photos of a zip that was sent to the Photos page."""
+    with jobs.claimed(job_id) as progress:
+        if progress is not None:
+            zip_import.import_zip(job=progress.job, progress=progress)
+
+
 @shared_task(name="hits.sync_live_batches")
 def sync_live_batches() -> None:
     """Copy assignments of open batches, and settle what an earlier process left behind."""
-    port = marketplace()
-    left = outbox.left_behind(port.environment.name)
-    outbox.settle_outstanding(marketplace=port, calls=left)  # what people wait for comes first
-    qualifications.settle_outstanding(marketplace=port)
-    for batch in open_batches():
-        if batch.environment == port.environment.name:
-            try:
-                collect.sync_batch(batch=batch, marketplace=port)
-                review.promise_bonuses(batch=batch)
-                batches.finish_closing(batch=batch, marketplace=port)
-            except (Refused, MarketplaceError) as error:
-                logger.warning("batch %s cannot be looked at: %s", batch.pk, error)
-    compensation.approve_handed_in(marketplace=port)
+    take_down.plan_late_expiries()
+    polling.look_at_open(marketplace=marketplace(), place=turns.place())
 
 
 @shared_task(name="hits.reconcile_batch")
@@ -116,7 +108,9 @@ def reconcile_batch(job_id: int) -> None:
     with jobs.claimed(job_id) as progress:
         if progress is not None:
             batch = _batch_of(progress)
-            found = reconcile.reconcile_batch(batch=batch, marketplace=marketplace(), progress=progress)
+            found = reconcile.reconcile_batch(
+                batch=batch, marketplace=marketplace(), progress=progress, place=progress.place
+            )
             result = reconcile.summary(found)
             jobs.set_result(job=progress.job, **result | {"findings": len(result["findings"])})
 
@@ -124,12 +118,13 @@ def reconcile_batch(job_id: int) -> None:
 @shared_task(name="hits.reconcile_batches")
 def reconcile_batches() -> None:
     """Compare all open batches with the marketplace."""
-    reconcile.reconcile_open(marketplace=marketplace())
+    reconcile.reconcile_open(marketplace=marketplace(), place=turns.place())
 
 
 @shared_task(name="hits.sweep_jobs")
 def sweep_jobs() -> None:
     """Wake what waits, and say that a worker is alive."""
+    batches.take_up_publications()
     jobs.sweep()
 
 

@@ -1,7 +1,7 @@
 """Addresses of the HIT pages and of the console's parts that this app owns."""
 
 from django.contrib.auth.decorators import login_not_required
-from django.urls import path
+from django.urls import path, re_path
 
 from hits.api import hit_page as api
 from hits.api.hints import HintsView
@@ -9,6 +9,7 @@ from hits.api.jobs import JobView
 from hits.views import (
     batches,
     extend,
+    image,
     images,
     instructions,
     jobs,
@@ -21,6 +22,7 @@ from hits.views import (
     top_up,
 )
 from hits.views.hit_page import hit_page
+from hits.views.media import image_file
 from hits.views.notifications import notification
 from hits.views.region import hit_region
 from hits.views.results import batch_results, results_file, results_upload
@@ -37,6 +39,7 @@ urlpatterns = [
     path("hit/api/submission", login_not_required(api.SubmissionView.as_view()), name="hit-api-submission"),
     path("hit/api/hints", login_not_required(HintsView.as_view()), name="hit-api-hints"),
     path("hit/api/consent", login_not_required(api.ConsentView.as_view()), name="hit-api-consent"),
+    re_path(r"^media/(?P<path>images/[0-9a-f]{2}/[0-9a-f]{64}\.(?:jpg|png))$", image_file, name="image-file"),
     path("notifications/<str:key>", notification, name="notification"),
     # The console. Every one of these stands in the table of tests/hits/test_console_access.py.
     path("projects/", projects.project_list, name="projects"),
@@ -51,6 +54,14 @@ urlpatterns = [
         name="template-document",
     ),
     path("projects/<slug:slug>/photos", images.project_images, name="project-images"),
+    path("projects/<slug:slug>/photos/add", images.image_add, name="image-add"),
+    path("projects/<slug:slug>/photos/zip", images.images_zip, name="images-zip"),
+    path("projects/<slug:slug>/photos/manifest", images.images_manifest, name="images-manifest"),
+    path("projects/<slug:slug>/photos/<int:image_id>/", image.project_image, name="project-image"),
+    path(
+        "projects/<slug:slug>/photos/<int:image_id>/take-down", image.image_take_down, name="image-take-down"
+    ),
+    path("projects/<slug:slug>/photos/<int:image_id>/put-back", image.image_put_back, name="image-put-back"),
     path("projects/<slug:slug>/instructions", instructions.project_instructions, name="project-instructions"),
     path(
         "projects/<slug:slug>/instructions/<slug:kind_name>/",

@@ -217,6 +217,12 @@ def make_image(project: Project) -> Callable[..., Image]:
 
 
 @pytest.fixture
+def attempts_are_proven(settings: Any) -> None:
+    """Let ``tests.support.proof.SECRET`` stand for every attempt's, where no marketplace handed a task out."""
+    settings.ATTEMPT_PROOF = "tests.support.proof.always"
+
+
+@pytest.fixture
 def new_uuid() -> Callable[[], uuid.UUID]:
     """Return a maker of client uuids."""
     return uuid.uuid4

@@ -17,7 +17,7 @@ from curation.services import (
     request_seal,
 )
 from curation.versions.export_sherlock import Written, export_version
-from curation.versions.read import read_version
+from curation.versions.read import check_export
 from hits import registry
 from hits.domain.states import AssignmentStatus, Match
 from hits.models import Assignment, Batch, Image, Job
@@ -52,9 +52,11 @@ WaitFor = Callable[[Job], Job]
 
 
 def deduplicate(cast: Cast) -> Job:
-    """Ask for one cluster fewer than there are photographs: the likest two become one."""
+    """Ask for one cluster fewer than there are photographs, and set one of the likest two aside."""
     photographs = Image.objects.filter(project=cast.project).count()
-    return request_deduplication(project=cast.project, by=cast.researcher, clusters=max(1, photographs - 1))
+    return request_deduplication(
+        project=cast.project, by=cast.researcher, clusters=max(1, photographs - 1), set_aside=True
+    )
 
 
 def launch_observations(cast: Cast, *, leave: int = 0) -> tuple[Batch, Job]:
@@ -149,7 +151,7 @@ def seal_and_export(cast: Cast, out: Path, wait_for: WaitFor) -> tuple[DatasetVe
     wait_for(request_seal(version=version, by=cast.researcher))
     version.refresh_from_db()
     written = export_version(version, out / f"{cast.project.slug}-{version.name}")
-    read_version(written.folder)
+    check_export(written.folder)
     return version, written
 
 

@@ -62,6 +62,12 @@ class ReadThrottle(SimpleRateThrottle):
         return f"throttle:{self.scope}:{self.get_ident(request)}"
 
 
+class PhotoThrottle(ReadThrottle):
+    """Counts photos per address."""
+
+    scope = "leaderboard-photo"
+
+
 class SubmitThrottle(SimpleRateThrottle):
     """Counts sent zips per team."""
 
@@ -100,13 +106,21 @@ class TableView(BoardView):
     def get(self, request: Request, slug: str) -> Response:
         """Return measures, entries and references."""
         board = self.board(request, slug)
+        found = self._table(request, board, kept=False)
+        if stored.shows_kept(board):
+            final = self._table(request, board, kept=True)
+            found["kept"] = {name: final[name] for name in ("measures", "entries", "references")}
+        return Response(found | {"files": _files(request, board)})
+
+    def _table(self, request: Request, board: Leaderboard, *, kept: bool) -> dict[str, Any]:
         table = tables.make_table(
             board,
             stored.shown_entries(board),
             sort=request.query_params.get("sort", ""),
             every_entry=request.query_params.get("all") == "1",
+            kept=kept,
         )
-        return Response(_table(board, table) | {"files": _files(request, board)})
+        return _table(board, table)
 
 
 class FilesView(BoardView):
@@ -123,6 +137,10 @@ class FileView(BoardView):
     def perform_content_negotiation(self, request: Request, force: bool = False) -> tuple[BaseRenderer, str]:
         """Take any Accept header: a file is sent as it is, and JSON is for errors alone."""
         return super().perform_content_negotiation(request, force=True)
+
+    def get_throttles(self) -> list[BaseThrottle]:
+        """Count photos apart: a team loads each one once."""
+        return [PhotoThrottle() if stored.is_photo(self.kwargs["name"]) else ReadThrottle()]
 
     def get(self, request: Request, slug: str, name: str) -> FileResponse:
         """Send the file."""
@@ -219,6 +237,19 @@ class SubmissionView(TeamView):
         return Response(_submission(request, entry))
 
 
+class WithdrawalView(TeamView):
+    """POST /api/leaderboards/<slug>/submissions/<id>/withdrawal/: take one's own submission back, for good."""
+
+    def post(self, request: Request, slug: str, entry_id: int) -> Response:
+        """Withdraw it, and return it as it stands then."""
+        team = cast(LeaderboardTeam, request.auth)
+        entry = stored.entries_of_team(team).filter(pk=entry_id).first()
+        if entry is None:
+            raise Http404
+        entries.withdraw(team=team, entry=entry)
+        return Response(_submission(request, entry))
+
+
 def _files(request: Request, board: Leaderboard) -> list[dict[str, Any]]:
     return [
         {
@@ -244,9 +275,10 @@ def _submission(request: Request, entry: LeaderboardEntry) -> dict[str, Any]:
         "state": entry.state,
         "is_over": entry.state != EntryState.QUEUED,
         "is_hidden": entry.is_hidden,
+        "is_withdrawn": entry.is_withdrawn,
         "defect": entry.defect,
         "notes": stored.notes_of(entry),
-        "figures": entry.figures,
+        "figures": tables.rounded(entry.figures),
         "created_at": entry.created_at,
         "scored_at": entry.scored_at,
     }
@@ -264,6 +296,7 @@ def _table(board: Leaderboard, table: tables.Table) -> dict[str, Any]:
         "rehearsal": stored.is_rehearsal(board),
         "open": board.is_open,
         "limits": {"daily": board.daily_limit, "total": board.total_limit},
+        "private_share": board.options.get("private_share", 0),
         "expected": board.tasks,
         "sort": table.sort.name,
         "measures": [

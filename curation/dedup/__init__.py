@@ -1,1 +1,16 @@
-"""Semantic de-duplication: cluster vectors, keep one member of each cluster."""
+"""Semantic de-duplication: cluster vectors, keep one member of each cluster.
+
+The names below are loaded when they are first used, so that importing a part of this package loads no compiler.
+"""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach(
+    __name__,
+    submod_attrs={
+        "cuts": ["ByDistance", "ByFraction", "ByNumber", "Linkage"],
+        "groups": ["least_alike"],
+        "hierarchical": ["cluster", "cluster_to_k"],
+        "members": ["keep_first", "keep_largest", "keep_medoid", "keep_random"],
+    },
+)

@@ -98,7 +98,7 @@ def cluster(
     if method is Method.DENSE:
         return task.dense("scipy was asked for")
     if method is Method.AUTO and n <= FEW_ROWS and task.dense_fits:
-        return task.dense(f"{n} rows are few: scipy is done before the compiled loops are loaded")
+        return task.dense(f"for {n} rows scipy is faster than loading the compiled loops")
     with crew() as hands:
         return task.sparse(hands, choose=method is Method.AUTO)
 

@@ -1,1 +1,16 @@
-"""The official leaderboard measures, as functions from arrays to dataclasses."""
+"""The official leaderboard measures, as functions from arrays to dataclasses.
+
+The names below are loaded when they are first used.
+"""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach(
+    __name__,
+    submod_attrs={
+        "comparison": ["parse_comparison_key", "score_comparison"],
+        "intervals": ["mean_figure", "mean_of_means"],
+        "localization": ["parse_localization_key", "score_localization"],
+        "retrieval": ["parse_retrieval_key", "rank_true_pairs", "score_retrieval"],
+    },
+)

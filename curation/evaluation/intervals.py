@@ -12,16 +12,15 @@ from dataclasses import asdict, dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from validation.domain.pairwise import drawn_means
+from validation.domain.pairwise import drawn_means, says_enough
 
 DRAWS = 1000
 LEVEL = 0.95
-LEAST = 2  # one value says nothing about others
 
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A figure with its 95 % interval: all None without a value, the bounds None with a single one behind it."""
+    """A figure with its 95 % interval: all None without a value, the bounds None where too little is behind it."""
 
     value: float | None = None
     low: float | None = None
@@ -46,7 +45,7 @@ def mean_of_means(groups: Sequence[NDArray[np.floating]], *, rng: np.random.Gene
     if not filled:
         return Figure()
     value = float(np.mean([group.mean() for group in filled]))
-    if sum(map(len, filled)) < LEAST:
+    if not says_enough(np.concatenate(filled)):
         return Figure(value)
     means = np.mean([drawn_means(group, rng=rng, replicates=DRAWS) for group in filled], axis=0)
     low, high = np.quantile(means, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])

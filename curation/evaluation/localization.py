@@ -63,13 +63,14 @@ class ProposedBoxes:
     """The boxes proposed for all inferences of all images, (m,) each, in the order of the key.
 
     places: of their ids among the key's. inference: which one a box is proposed for, 0 to q - 1. iou: overlap with
-    that inference's true region, 0 to 1. image: of each inference, (q,), 0 to p - 1.
+    that inference's true region, 0 to 1. image: of each inference, (q,), 0 to p - 1. names: of the images, (p,).
     """
 
     places: NDArray[np.intp]
     inference: NDArray[np.intp]
     iou: NDArray[np.float64]
     image: NDArray[np.intp]
+    names: tuple[str, ...] = ()
 
     @property
     def images(self) -> int:
@@ -204,6 +205,7 @@ def _proposals(
         inference=np.array(inference, dtype=np.intp),
         iou=_overlaps(ids, found),
         image=np.array(image, dtype=np.intp),
+        names=tuple(names),
     )
 
 

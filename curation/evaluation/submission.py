@@ -32,7 +32,9 @@ from curation.evaluation.held_keys import (
     RETRIEVAL,
     HeldKeys,
     Keys,
+    Share,
     figures_of,
+    figures_of_shares,
     in_file_order,
     task_of,
 )
@@ -134,6 +136,17 @@ def score_submission(
         InvalidInput: a key is missing or broken.
     """
     return figures_of(submission.scores, _keys(held), rng=rng)
+
+
+def score_shares(
+    submission: Submission, held: Path | Keys, *, rng: np.random.Generator, shares: Sequence[Share]
+) -> list[dict[str, Any]]:
+    """Return the same for each share of the instances.
+
+    Raises:
+        InvalidInput: a key is missing or broken.
+    """
+    return figures_of_shares(submission.scores, _keys(held), rng=rng, shares=shares)
 
 
 def _keys(held: Path | Keys) -> Keys:

@@ -11,8 +11,6 @@ that was stopped goes on at the first missing one, and equal inputs give equal b
 
 import hashlib
 import json
-import os
-import uuid
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -21,13 +19,13 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from curation.files import file_sha256, sync
+from curation.files import file_sha256, whole_file
 from curation.records import InvalidInput
+from hits.domain.whole_files import PARTIAL
 
 FORMAT = "deerstalker-features/1"
 MANIFEST, ITEMS, WHOLE = "manifest.json", "items.jsonl", "vectors.npy"
 SHARD_ROWS = 1024
-PARTIAL = ".partial"
 
 Vectors = NDArray[np.float32]
 
@@ -296,14 +294,8 @@ def _write_whole(path: Path, write: Callable[[BinaryIO], object]) -> None:
     Raises:
         InvalidInput: the folder is missing, full or not writable.
     """
-    partial = path.with_name(f"{path.name}.{uuid.uuid4().hex[:8]}{PARTIAL}")
     try:
-        with partial.open("wb") as file:
+        with whole_file(path) as file:
             write(file)
-            file.flush()
-            os.fsync(file.fileno())
-        partial.replace(path)
-        sync(path.parent)
     except OSError as error:
-        partial.unlink(missing_ok=True)
         raise InvalidInput(f"{path}: cannot be written ({error.strerror}); make room or mend it") from error

@@ -6,6 +6,10 @@ from curation.models.audits import (
     AuditReading,
     AuditState,
 )
+from curation.models.duplicates import (
+    DuplicateRun,
+    DuplicateRunState,
+)
 from curation.models.features import (
     FeatureSet,
     Subject,
@@ -64,6 +68,8 @@ __all__ = [
     "ComparisonRound",
     "ComparisonSet",
     "DatasetVersion",
+    "DuplicateRun",
+    "DuplicateRunState",
     "EntryState",
     "ErrorAnalysis",
     "Evaluation",

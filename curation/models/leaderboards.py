@@ -7,7 +7,7 @@ from django.db.models import Q
 
 from curation.models.versions import DatasetVersion
 from hits.models import Job, Project
-from hits.models.base import Created
+from hits.models.base import AppendOnly, Created
 
 
 class EntryState(StrEnum):
@@ -67,6 +67,16 @@ class LeaderboardTeam(Created):
         return self.name
 
 
+class WrongKey(models.Model):
+    """A key that opened nothing, counted by where it came from; ``address`` is a keyed hash, kept for minutes."""
+
+    address = models.CharField(max_length=64)
+    at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        indexes = [models.Index(fields=["address", "at"], name="wrong_keys_of_address")]
+
+
 class LeaderboardEntry(models.Model):
     """One submission. ``sha256`` is of the zip; the same zip of a team is one entry, however often it is sent.
 
@@ -103,3 +113,15 @@ class LeaderboardEntry(models.Model):
 
     def __str__(self) -> str:
         return f"{self.model} ({self.pk})"
+
+    @property
+    def is_withdrawn(self) -> bool:
+        """Whether its team took it back."""
+        return hasattr(self, "withdrawal")
+
+
+class EntryWithdrawal(AppendOnly):
+    """A team took an entry of its own back. Its figures stay, for members; it counts against its limits as before."""
+
+    entry = models.OneToOneField(LeaderboardEntry, on_delete=models.PROTECT, related_name="withdrawal")
+    at = models.DateTimeField(auto_now_add=True)

@@ -112,6 +112,11 @@ class Evaluation(Created):
     def __str__(self) -> str:
         return f"{self.label} on {self.version_id}"
 
+    @property
+    def known_pairs(self) -> int:
+        """How many of its pairs trained what it measures, or chose its checkpoint."""
+        return int(self.provenance.get("pairs_known_from_training", 0))
+
 
 class ErrorAnalysis(Created):
     """Whether errors of an evaluation on the comparison task can be foretold, and the worst of them (paper 001 §5.3).

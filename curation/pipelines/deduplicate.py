@@ -1,10 +1,10 @@
-"""De-duplicate a project's photos: cluster their vectors, keep one of each cluster, mark the others.
+"""De-duplicate a project's photos: cluster their vectors, keep one of each cluster, preview or mark the others.
 
 Source: paper 000 A.2: hierarchical clustering of CLIP ViT-B/32 features into 80K clusters, one image
 sampled from each. doi:10.1007/978-3-031-20059-5_32
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from curation.dedup.cuts import Clustering, Linkage, silent
 from curation.dedup.dense import dense_bytes
+from curation.dedup.groups import divide_group, least_alike
 from curation.dedup.hierarchical import cluster
 from curation.dedup.members import keep_first, keep_largest, keep_medoid, keep_random
 from curation.dedup.pairs import TooManyPairs
@@ -22,8 +23,9 @@ from curation.pipelines.encoders import ImageVectors, image_vectors, is_parallel
 from curation.pipelines.products import best_product
 from curation.pipelines.vectors import Maker, Steps, open_image, vectors_of
 from curation.records import InvalidInput
+from curation.selectors.duplicates import called_different
 from curation.selectors.images import standing_images
-from curation.services.dedup import DedupOptions, Marks, store_groups
+from curation.services.dedup import DedupOptions, Marks, set_aside_duplicates, store_preview
 from hits.models import Image, Project
 from hits.services.errors import Refused
 from hits.services.jobs import Progress
@@ -35,15 +37,20 @@ SCIPY_SECONDS = 3e-7  # a pair of rows, at most; about a third was seen
 class Deduplicated:
     """What a run found. ``groups`` maps a kept image to its duplicates (row keys).
 
-    images: that were clustered. marked, set_aside_again, marked_though_offered_again: see ``Marks``. method, why: how
-    the clusters were found. threshold: the distance of the last merge, if there was one.
+    images: that were clustered. to_set_aside: images in the groups that are not the one kept; run: the row that has
+    them. marked, set_aside_again, marked_though_offered_again: see ``Marks``; ``None`` when this was a preview.
+    least_cosine: of the least alike pair within a group. method, why: how the clusters were found. threshold: the
+    distance of the last merge, if there was one.
     """
 
     images: int
     clusters: int
-    marked: int
-    set_aside_again: int
-    marked_though_offered_again: int
+    to_set_aside: int
+    least_cosine: float | None
+    run: int
+    marked: int | None
+    set_aside_again: int | None
+    marked_though_offered_again: int | None
     encoder: str
     method: str
     why: str
@@ -53,14 +60,14 @@ class Deduplicated:
 
     @property
     def kept(self) -> int:
-        """Images that stay on offer."""
-        return self.images - self.marked
+        """Images that stay on offer once the others are set aside."""
+        return self.images - (self.to_set_aside if self.marked is None else self.marked)
 
     def summary(self) -> dict[str, Any]:
         """Return what the job's row keeps."""
         plain = asdict(self)
-        del plain["groups"]
-        return plain
+        plain["groups"] = len(self.groups)
+        return {name: value for name, value in plain.items() if value is not None or name == "threshold"}
 
 
 def deduplicate_images(
@@ -71,7 +78,7 @@ def deduplicate_images(
     progress: Progress | None = None,
     encoder: ImageVectors | None = None,
 ) -> Deduplicated:
-    """Mark the project's near-duplicates.
+    """Find the project's near-duplicates, and mark them if ``options`` ask for it.
 
     Repeatable: equal photos, options and encoder, equal groups, and over all photos equal marks, but for what people
     decided in between. A run over one source may move a photo of another, which stood behind a newly marked one, to
@@ -87,14 +94,31 @@ def deduplicate_images(
     if not images:
         raise Refused(f"images: there is none{options.of_source}; import some first")
     encoder = encoder or image_vectors(options.encoder)
-    found, groups = _grouped(images, _vectors(project, images, encoder, progress), options, progress)
-    marks = store_groups(project=project, groups=groups, among=[image.pk for image in images], by=by)
+    vectors = _vectors(project, images, encoder, progress)
+    found, clustered = _grouped(images, vectors, options, progress)
+    groups = _decided(project, clustered)
+    described = _described(groups, images, vectors)
+    run = store_preview(
+        project=project,
+        options=options,
+        encoder=encoder.name,
+        clusters=found.clusters,
+        groups=described,
+        looked_at=[image.pk for image in images],
+        by=by,
+    )
+    marks = set_aside_duplicates(run=run, by=by) if options.set_aside else None
     if progress is not None:
         _tell(marks, progress)
     return Deduplicated(
         images=len(images),
         clusters=found.clusters,
-        **asdict(marks),
+        to_set_aside=sum(map(len, groups.values())),
+        least_cosine=min((group["cosine"] for group in described), default=None),
+        run=run.pk,
+        marked=marks.marked if marks else None,
+        set_aside_again=marks.set_aside_again if marks else None,
+        marked_though_offered_again=marks.marked_though_offered_again if marks else None,
         encoder=encoder.name,
         method=found.method.value,
         why=found.why,
@@ -102,6 +126,33 @@ def deduplicate_images(
         options=asdict(options),
         groups=groups,
     )
+
+
+def _decided(project: Project, groups: Mapping[int, Sequence[int]]) -> dict[int, list[int]]:
+    """The groups without what people call different."""
+    different = called_different(project)
+    parts = (divide_group(kept, members, different) for kept, members in groups.items())
+    return dict(part for divided in parts for part in divided)
+
+
+def _described(
+    groups: Mapping[int, Sequence[int]], images: Sequence[Image], vectors: NDArray[np.float32]
+) -> list[dict[str, Any]]:
+    """The groups as ``DuplicateRun`` keeps them, each with its least alike pair."""
+    row_of = {image.pk: row for row, image in enumerate(images)}
+    described = []
+    for kept, members in groups.items():
+        keys = [kept, *members]
+        pair = least_alike(vectors[[row_of[key] for key in keys]])
+        described.append(
+            {
+                "kept": kept,
+                "members": list(members),
+                "pair": [keys[pair.first], keys[pair.second]],
+                "cosine": round(pair.cosine, 6),
+            }
+        )
+    return described
 
 
 def _vectors(
@@ -123,7 +174,7 @@ def _vectors(
 def _grouped(
     images: Sequence[Image], vectors: NDArray[np.float32], options: DedupOptions, progress: Progress | None
 ) -> tuple[Clustering, dict[int, list[int]]]:
-    """Cluster, and say who stays of each cluster. Raises Refused."""
+    """Cluster, and choose the one kept of each cluster. Raises Refused."""
     try:
         found = _clustered(vectors, options, progress)
         return found, _groups(images, found.labels, _keep(found.labels, vectors, images, options))
@@ -156,8 +207,11 @@ def _clustered(vectors: NDArray[np.float32], options: DedupOptions, progress: Pr
     return found
 
 
-def _tell(marks: Marks, progress: Progress) -> None:
-    """Say where people had decided something else than the groups."""
+def _tell(marks: Marks | None, progress: Progress) -> None:
+    """Say that nothing was set aside yet, or where people had decided something else than the groups."""
+    if marks is None:
+        progress.log("a preview: no photo is set aside until somebody asks for it")
+        return
     if marks.set_aside_again:
         progress.log(f"{marks.set_aside_again} set aside again, since people call them the same as another")
     if marks.marked_though_offered_again:

@@ -10,34 +10,34 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image as Pillow
+from threadpoolctl import threadpool_limits
 
 from curation.evaluation.comparison import parse_comparison_key
 from curation.evaluation.errors import (
     CHANCE_AUC,
     FOLDS,
     PAPER_AUCS,
+    PERMUTATIONS,
     Groups,
     Mistake,
-    cross_validated_area,
+    area_by_chance,
     outcomes,
     split_at_median,
-    stratified_folds,
     worst_mistakes,
 )
 from curation.models import ErrorAnalysis, Evaluation
 from curation.pipelines.encoders import ImageVectors, image_vectors
+from curation.pipelines.error_models import REGULARISATION, area_foretold, rotate
 from curation.pipelines.evaluation_scores import comparison_scores
-from curation.pipelines.texts_common import SentenceTexts, installed, sentence_encoder
+from curation.pipelines.texts_common import SentenceTexts, sentence_encoder
 from curation.pipelines.vectors import BATCH, open_image
 from curation.records import InvalidInput
 from curation.selectors.error_analyses import Compared, compared_rows
 from curation.services.error_analysis import ErrorOptions, keep_error_analysis
-from hits.services.errors import Refused
+from hits.services.errors import NotStarted, Refused
 from hits.services.jobs import Progress
 from validation.domain.leaderboard import answer_key
 
-REGULARISATION = 0.316  # sklearn's C, as in the published example of a linear probe on CLIP features
-MOST_ITERATIONS = 1000
 PREDICTORS = ("image", "text", "agreement")
 Vectors = NDArray[np.floating]
 
@@ -55,18 +55,22 @@ def analyse_errors(
             when absent.
 
     Raises:
-        Refused: no scores, too few images on which people agree, a photo's file or a model that cannot be had.
+        NotStarted: no scores, or too few images on which people agree.
+        Refused: a photo's file or a model that cannot be had.
     """
     analysis = ErrorAnalysis.objects.select_related("evaluation__version", "evaluation__project").get(
         pk=progress.job.args["analysis"]
     )
     options = ErrorOptions(**analysis.options)
     try:
-        found = _Errors.of(analysis.evaluation, options)
+        found = _found(analysis.evaluation, options)
         encoder = images or image_vectors(options.encoder)
         texts = sentences or sentence_encoder()
         features = _features(found, encoder, texts, progress)
-        figures = _figures(found.groups, features, options.seed)
+        with threadpool_limits(
+            1, user_api="blas"
+        ):  # thousands of small models: threads would wait for one another
+            figures = _figures(found.groups, features, options.seed, progress)
     except InvalidInput as error:
         raise Refused(str(error)) from error
     keep_error_analysis(
@@ -77,6 +81,14 @@ def analyse_errors(
     )
     areas = {name: round(area["value"], 1) for name, area in figures["predictors"].items()}
     return {"analysis": analysis.pk, "images": figures["kept"], "asked": figures["asked"], **areas}
+
+
+def _found(evaluation: Evaluation, options: ErrorOptions) -> "_Errors":
+    """The groups of images; too few of them are refused before any vector is made."""
+    try:
+        return _Errors.of(evaluation, options)
+    except (InvalidInput, Refused) as error:
+        raise NotStarted(str(error)) from error
 
 
 class _Errors:
@@ -140,16 +152,37 @@ def _picture(one: Compared) -> Pillow.Image:
     return open_image(one.image)
 
 
-def _figures(groups: Groups, features: Mapping[str, Vectors], seed: int) -> dict[str, Any]:
+def _figures(
+    groups: Groups, features: Mapping[str, Vectors], seed: int, progress: Progress
+) -> dict[str, Any]:
     """Return the figures that ``ErrorAnalysis`` keeps: areas in percent, and how many images they rest on."""
-    fold = stratified_folds(groups.above, rng=np.random.default_rng(seed))
     areas = {}
+    total = len(PREDICTORS) * (PERMUTATIONS + 1)
+    progress.log(f"{PERMUTATIONS} permutations of the groups, with models fitted anew")
+    done = 0
     for place, name in enumerate(PREDICTORS):
-        predicted = _held_out(features[name], groups.above, fold, seed)
-        area = cross_validated_area(
-            groups.above, predicted, fold, rng=np.random.default_rng([seed, place + 1])
+        rotated = rotate(features[name])
+        area = area_foretold(rotated, groups.above, seed)
+
+        def permuted(labels: NDArray[np.bool_], vectors: Vectors = rotated) -> float:
+            nonlocal done
+            done += 1
+            progress.advance(done, total=total)
+            return area_foretold(vectors, labels, seed).value
+
+        chance = area_by_chance(
+            groups.above,
+            permuted,
+            observed=area.value,
+            rng=np.random.default_rng([seed, place + 1]),
+            permutations=PERMUTATIONS,
         )
-        areas[name] = asdict(area) | {"folds": list(area.folds), "paper": PAPER_AUCS[name]}
+        areas[name] = {
+            "value": area.value,
+            "folds": list(area.folds),
+            "chance": asdict(chance),
+            "paper": PAPER_AUCS[name],
+        }
     return {
         "asked": groups.asked,
         "kept": len(groups.kept),
@@ -161,18 +194,6 @@ def _figures(groups: Groups, features: Mapping[str, Vectors], seed: int) -> dict
     }
 
 
-def _held_out(features: Vectors, labels: NDArray[np.bool_], fold: NDArray[np.int64], seed: int) -> Vectors:
-    """Return (n,) scores of a logistic regression, each from the model that did not see its fold."""
-    from sklearn.linear_model import LogisticRegression
-
-    scores = np.empty(len(labels))
-    for one in np.unique(fold):
-        held = fold == one
-        model = LogisticRegression(C=REGULARISATION, max_iter=MOST_ITERATIONS, random_state=seed)
-        scores[held] = model.fit(features[~held], labels[~held]).decision_function(features[held])
-    return scores
-
-
 def _provenance(evaluation: Evaluation, encoder: ImageVectors, sentences: SentenceTexts) -> dict[str, Any]:
     return {
         "evaluation": evaluation.pk,
@@ -182,6 +203,6 @@ def _provenance(evaluation: Evaluation, encoder: ImageVectors, sentences: Senten
         "image_revision": encoder.revision,
         "sentence_encoder": sentences.name,
         "sentence_revision": sentences.revision,
-        "sklearn": installed("scikit-learn"),
         "regularisation": REGULARISATION,
+        "permutations": PERMUTATIONS,
     }

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from curation.evaluation.held_keys import COMPARISON, in_file_order
 from curation.evaluation.submission import FOLDER, ZIP_NAME, read_submission, score_submission
-from curation.files import file_sha256, partial_folder
+from curation.files import file_sha256, partial_folder, put_folder
 from curation.models import Evaluation
 from curation.records import InvalidInput
 from curation.selectors.evaluations import (
@@ -61,7 +61,7 @@ def keep_evaluation(
             manifest = _manifest(evaluation, sets, partial, figures, facts)
             (partial / MANIFEST).write_bytes(manifest)
             shutil.rmtree(folder, ignore_errors=True)  # of a run that died before its row was written
-            partial.rename(folder)
+            put_folder(partial, folder)
     except OSError as error:
         raise InvalidInput(
             f"{folder}: cannot be written ({error.strerror}); see to the media folder"

@@ -3,24 +3,28 @@
 import shutil
 import zipfile
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from curation.evaluation.figures import judges_figures
-from curation.evaluation.held_keys import COMPARISON, HeldKeys, parse_key
+from curation.evaluation.held_keys import COMPARISON, HeldKeys, Share, parse_key, shares_without
 from curation.evaluation.localization import LocalizationKey, chance_shares
 from curation.evaluation.retrieval import RetrievalKey, by_chance
-from curation.evaluation.submission import Submission, largest_submission, read_submission, score_submission
-from curation.files import file_sha256, partial_folder
+from curation.evaluation.submission import Submission, largest_submission, read_submission, score_shares
+from curation.files import file_sha256, partial_folder, put_folder
 from curation.models import ProposalRun
 from curation.models.leaderboards import EntryState, Leaderboard, LeaderboardEntry
 from curation.records import InvalidInput
-from curation.selectors.leaderboards import ARCHIVE, HELD, PUBLIC, board_folder
+from curation.selectors.leaderboards import ARCHIVE, HELD, KEPT_FIGURES, PHOTO_LIST, PUBLIC, board_folder
 from curation.services.leaderboard_entries import entry_file, record_refused, record_scored
 from curation.services.leaderboards import complete_leaderboard
+from curation.versions import photos
 from curation.versions.evaluation_sets import WrittenSets, write_evaluation_sets
+from curation.versions.export_sherlock import pretty_json
 from hits.services.errors import Refused
 from hits.services.jobs import Progress
 
@@ -49,6 +53,20 @@ class BoardKeys:
             )
         return raw
 
+    def shares(self) -> list[Share]:
+        """Return what is shown at once, and what is kept for the end where something is.
+
+        Raises:
+            KeyFault: the list of what is kept is gone or broken.
+        """
+        try:
+            kept = self._held.kept()
+        except (ValueError, LookupError, TypeError, OSError) as error:
+            raise self.fault("the list of what is kept for the end is broken", error) from error
+        if bool(kept) != bool(self._board.options.get("private_share")):
+            raise self.fault("the list of what is kept for the end is lost")
+        return shares_without(kept)
+
     def fault(self, words: str, error: Exception | None = None) -> KeyFault:
         """Return the fault in one line for those who run the leaderboard, without the server's folders."""
         found = str(error).replace(str(board_folder(self._board)), self._board.path).partition(";")[0]
@@ -72,16 +90,17 @@ def build(board: Leaderboard, progress: Progress) -> dict[str, Any]:
     try:
         with partial_folder(home) as partial:
             written = _write(board, partial, progress)
-            facts = _facts(partial, written)
+            counts = _list_photos(board, partial, written)
+            facts = _facts(partial, written) | {"photos": counts}
             _pack(partial)
             if home.exists():  # of a run that died before it was written down: nobody has seen it
                 shutil.rmtree(home)
-            partial.replace(home)
+            put_folder(partial, home)
     except InvalidInput as error:
         raise Refused(str(error)) from error
     tasks = dict(written.expected)
     complete_leaderboard(board=board, tasks=tasks, sha256=written.manifest_sha256, facts=facts)
-    return {"files": len(tasks), "scores": sum(tasks.values()), **written.left_out}
+    return {"files": len(tasks), "scores": sum(tasks.values()), "photos": counts, **written.left_out}
 
 
 def score(entry: LeaderboardEntry, progress: Progress) -> dict[str, Any]:
@@ -123,9 +142,10 @@ def _check_kept(entry: LeaderboardEntry, path: Path) -> None:
 def _figures(read: Submission, keys: BoardKeys, board: Leaderboard) -> dict[str, Any]:
     """Return the figures of what was read, and so has as many finite scores as are asked for: what fails is a key."""
     try:
-        return score_submission(read, keys, rng=_generator(board.sha256))
+        shown, *kept = score_shares(read, keys, rng=_generator(board.sha256), shares=keys.shares())
     except InvalidInput as error:
         raise keys.fault("a held key is broken", error) from error
+    return shown | {KEPT_FIGURES: kept[0]} if kept else shown
 
 
 def _write(board: Leaderboard, out: Path, progress: Progress) -> WrittenSets:
@@ -139,7 +159,25 @@ def _write(board: Leaderboard, out: Path, progress: Progress) -> WrittenSets:
     def tell(done: int, total: int) -> None:
         progress.advance(done, total=total + 1)
 
-    return write_evaluation_sets(board.version, split=board.split, out=out, proposals=proposals, tell=tell)
+    return write_evaluation_sets(
+        board.version,
+        split=board.split,
+        out=out,
+        proposals=proposals,
+        kept_percent=board.options.get("private_share", 0),
+        tell=tell,
+    )
+
+
+def _list_photos(board: Leaderboard, folder: Path, written: WrittenSets) -> dict[str, int]:
+    """Write the list of the photos beside the instances; the photos themselves are sent from where they lie.
+
+    So they need no second place on the disk, and one that is taken down is sent no more.
+    """
+    passing = board.options.get("passing", photos.LICENSED)
+    rows = list(photos.photo_rows(board.version, written.photos, passing=passing))
+    (folder / PUBLIC / PHOTO_LIST).write_bytes(pretty_json(rows))
+    return photos.photo_counts(rows)
 
 
 def _pack(folder: Path) -> None:
@@ -171,44 +209,55 @@ def _generator(sha256: str) -> np.random.Generator:
 
 def _facts(folder: Path, written: WrittenSets) -> dict[str, Any]:
     """Return what the keys tell before anybody hands in: how people agree, what chance reaches, and over how many."""
-    people: dict[str, Any] = {}
-    chance: dict[str, Any] = {}
-    counts: dict[str, int] = {}
-    sizes: list[int] = []
-    for name in written.expected:
-        key = parse_key(name, HeldKeys(folder / HELD).raw(name))
-        if isinstance(key, RetrievalKey):
-            sizes.append(len(key.ids))
-        elif isinstance(key, LocalizationKey):
-            chance |= {
-                "gt_accuracy": _plain(_true_by_chance(key)),
-                "auto_accuracy": _plain(_auto_by_chance(key)),
-            }
-            counts |= {"gt_accuracy": len(key.true_pairs), "auto_accuracy": key.proposals.images}
-        else:
-            known = judges_figures(key, rng=_generator(written.manifest_sha256))
-            people["comparison"], chance["comparison"] = known["human"], known["random"]
-            counts["comparison"] = known["images"]
-    if sizes:
-        chance |= {name: _plain(value) for name, value in by_chance(sizes).items()}
-        counts |= dict.fromkeys(("p_at_1", "im2txt", "txt2im"), sum(sizes))
+    held = HeldKeys(folder / HELD)
+    shown, *kept = shares_without(held.kept())
+    facts = _facts_of_share(held, written, shown)
     return {
-        "references": {"human": people, "random": chance},
-        "counts": counts,
-        "without": [name for name, count in counts.items() if not count],
+        **facts,
+        **({KEPT_FIGURES: _facts_of_share(held, written, kept[0])} if kept else {}),
+        "without": [name for name, count in facts["counts"].items() if not count],
         "largest": largest_submission(written.expected),
     }
 
 
-def _true_by_chance(key: LocalizationKey) -> float | None:
+def _facts_of_share(held: HeldKeys, written: WrittenSets, share: Share) -> dict[str, Any]:
+    people: dict[str, Any] = {}
+    chance: dict[str, Any] = {}
+    counts: dict[str, int] = {}
+    sizes: list[tuple[int, int]] = []  # of a chunk, and of the share's part of it
+    for name in written.expected:
+        key = parse_key(name, held.raw(name))
+        if isinstance(key, RetrievalKey):
+            sizes.append((len(key.ids), int(share(key.ids).sum())))
+        elif isinstance(key, LocalizationKey):
+            given, proposed = share(list(key.true_pairs)), share(key.proposals.names)
+            chance |= {
+                "gt_accuracy": _plain(_true_by_chance(key, given)),
+                "auto_accuracy": _plain(_auto_by_chance(key, proposed)),
+            }
+            counts |= {"gt_accuracy": int(given.sum()), "auto_accuracy": int(proposed.sum())}
+        else:
+            counted = share([one.instance for one in key.instances])
+            instances = tuple(one for one, is_in in zip(key.instances, counted, strict=True) if is_in)
+            known = judges_figures(replace(key, instances=instances), rng=_generator(written.manifest_sha256))
+            people["comparison"], chance["comparison"] = known["human"], known["random"]
+            counts["comparison"] = known["images"]
+    if asked := [size for size, part in sizes if part]:
+        chance |= {name: _plain(value) for name, value in by_chance(asked).items()}
+    if sizes:
+        counts |= dict.fromkeys(("p_at_1", "im2txt", "txt2im"), sum(part for _, part in sizes))
+    return {"references": {"human": people, "random": chance}, "counts": counts}
+
+
+def _true_by_chance(key: LocalizationKey, counted: NDArray[np.bool_]) -> float | None:
     """Return the expected accuracy of an assignment at random: any pair is met by one in n of them."""
-    shares = [float(pairs.correct.mean()) for pairs in key.true_pairs.values()]
-    return float(100 * np.mean(shares)) if shares else None
+    shares = np.array([pairs.correct.mean() for pairs in key.true_pairs.values()])[counted]
+    return float(100 * shares.mean()) if shares.size else None
 
 
-def _auto_by_chance(key: LocalizationKey) -> float | None:
+def _auto_by_chance(key: LocalizationKey, counted: NDArray[np.bool_]) -> float | None:
     """Return the expected accuracy of picking one of the proposed boxes at random."""
-    shares = chance_shares(key.proposals)
+    shares = chance_shares(key.proposals)[counted]
     return float(100 * shares.mean()) if shares.size else None
 
 

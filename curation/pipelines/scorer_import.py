@@ -8,7 +8,7 @@ from typing import Any
 from django.conf import settings
 from django.db import transaction
 
-from curation.files import partial_folder
+from curation.files import partial_folder, put_folder
 from curation.models import Scorer
 from curation.records import InvalidInput
 from curation.scorer.folder import LoadedScorer, files_of, load_scorer
@@ -65,7 +65,7 @@ def _taken_in(progress: Progress, source: Path, loaded: LoadedScorer) -> Scorer:
             )
             folder = scorer_folder(row)
             shutil.rmtree(folder, ignore_errors=True)  # of a row that was never committed
-            partial.rename(folder)
+            put_folder(partial, folder)
         return row
 
 

@@ -8,8 +8,10 @@ from typing import Any
 
 import numpy as np
 from django.contrib.auth.models import AbstractBaseUser
+from numpy.typing import NDArray
 
-from curation.dedup.cuts import ByNumber, Linkage
+from curation.dedup.cuts import ByDistance, ByNumber, Linkage
+from curation.dedup.groups import least_alike
 from curation.dedup.hierarchical import cluster
 from curation.dedup.members import keep_random
 from curation.features.encoder import EncoderUnavailable
@@ -98,10 +100,11 @@ def find_duplicates(pairs: Sequence[TextPair], options: DuplicateOptions, senten
     texts = [str(getattr(pair, options.field)) for pair in pairs]
     copies = count_copies(texts, listed=LISTED)
     encoded = sentences.of(texts, ids=[pair.instance_id for pair in pairs], stages=2)
-    wanted = max(1, round(options.share * len(texts)))
+    vectors = encoded.rows[encoded.places]
+    wanted = ByNumber(max(1, round(options.share * len(texts))))
     labels = cluster(
-        encoded.rows[encoded.places],
-        ByNumber(wanted),
+        vectors,
+        wanted if options.distance is None else ByDistance(options.distance),
         linkage=Linkage(options.linkage),
         product=best_product(),
         progress=sentences.second_stage(len(encoded.rows)),
@@ -123,8 +126,20 @@ def find_duplicates(pairs: Sequence[TextPair], options: DuplicateOptions, senten
                 "kept": pairs[group.kept].pk,
                 "size": len(group.members),
                 "members": [pairs[index].pk for index in group.members[:MEMBERS_LISTED]],
+                **_least_alike(pairs, vectors, group.members),
             }
             for group in groups
         ],
     }
     return Found(result, origin(pairs, **sentences.provenance), len(pairs))
+
+
+def _least_alike(
+    pairs: Sequence[TextPair], vectors: NDArray[np.floating], members: Sequence[int]
+) -> dict[str, Any]:
+    """The two texts of a group that are least alike, and how alike: a group may be joined to reach a share."""
+    pair = least_alike(vectors[list(members)])
+    return {
+        "pair": [pairs[members[index]].pk for index in (pair.first, pair.second)],
+        "cosine": round(pair.cosine, 4),
+    }

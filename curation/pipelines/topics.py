@@ -6,6 +6,7 @@ sparse word counts. Source of the analysis: paper 000 §3.2 and figure 2.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,13 +14,13 @@ import sklearn
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 from sklearn.decomposition import LatentDirichletAllocation
-from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS, CountVectorizer
 
 from curation.pipelines.texts_common import origin
 from curation.selectors.texts import TextPair
 from curation.services.texts import Found, TopicOptions
 from curation.texts import topics as measures
-from curation.texts.words import topical_words
+from curation.texts.words import HEDGES, PICTURED, topical_words
 from hits.services.errors import Refused
 from hits.services.jobs import Progress
 
@@ -30,6 +31,7 @@ LISTED_FLOWS = 60  # cells with example pairs, the largest
 LARGEST_BATCH = 2_048
 BATCHES_PER_PASS = 20  # at least, so that the fit of a small corpus moves too
 PERPLEXITY_TEXTS = 10_000
+FUNCTION_WORDS = (ENGLISH_STOP_WORDS - PICTURED) | HEDGES
 Step = Callable[[int], None]
 
 
@@ -98,7 +100,10 @@ class _Steps:
 
 def _counted(name: str, texts: Sequence[str], options: TopicOptions) -> Counted:
     vectorizer = CountVectorizer(
-        analyzer=topical_words, min_df=options.least_texts, max_features=MOST_WORDS, dtype=np.int32
+        analyzer=partial(topical_words, function_words=FUNCTION_WORDS),
+        min_df=options.least_texts,
+        max_features=MOST_WORDS,
+        dtype=np.int32,
     )
     try:
         counts = csr_matrix(vectorizer.fit_transform(texts))

@@ -15,9 +15,9 @@ from django.conf import settings
 
 from curation.files import write_text
 from curation.models import DatasetVersion, Part, Scorer, VersionImage, VersionRow
-from curation.records import InvalidInput
+from curation.records import InvalidInput, Region
 from curation.scorer.config import TrainingConfig
-from curation.scorer.inputs import FORMAT, RUN, TRAIN, VAL
+from curation.scorer.inputs import RUN, TRAIN, VAL, Pair, pair_line, write_settings
 from curation.selectors.scorers import PREFIX, scorer_folder, scorer_of, weights_folder
 from curation.services.scorer_splits import check_batch, held_images
 from hits.models import Image
@@ -60,13 +60,8 @@ def write_run(scorer: Scorer) -> RunFiles:
     folder.mkdir(parents=True, exist_ok=True)
     counts = _write_pairs(scorer, folder, photos)
     _check(scorer, config, counts)
-    run = {
-        "format": FORMAT,
-        "config": config.as_json(),
-        "images": str(Path(settings.MEDIA_ROOT).absolute()),
-        "provenance": {**scorer.provenance, "scorer": scorer.name, "splits": scorer.splits, **counts},
-    }
-    write_text(folder / RUN, [json.dumps(run, indent=1, sort_keys=True)])
+    provenance = {**scorer.provenance, "scorer": scorer.name, "splits": scorer.splits, **counts}
+    write_settings(folder, config, images=Path(settings.MEDIA_ROOT), provenance=provenance)
     return RunFiles(folder, config, counts)
 
 
@@ -168,19 +163,14 @@ class _Counted:
                 continue
             self._counts[f"{self._part}_pairs"] += 1
             seen.add(photo.sha256)
-            yield json.dumps(_line(row, photo)) + "\n"
+            yield pair_line(_pair(row, photo))
         self._counts[f"{self._part}_images"] = len(seen)
 
 
-def _line(row: Mapping[str, Any], photo: Photo) -> dict[str, Any]:
+def _pair(row: Mapping[str, Any], photo: Photo) -> Pair:
     inputs = row["inputs"]
-    return {
-        "id": row["instance_id"],
-        "image": photo.file,
-        "boxes": [{side: box[side] for side in _BOX} for box in inputs["bboxes"]],
-        "clue": inputs["clue"],
-        "inference": row["targets"]["inference"],
-    }
+    boxes = tuple(Region(*(box[side] for side in _BOX)) for box in inputs["bboxes"])
+    return Pair(row["instance_id"], photo.file, boxes, inputs["clue"], row["targets"]["inference"])
 
 
 def _check(scorer: Scorer, config: TrainingConfig, counts: Mapping[str, int]) -> None:

@@ -21,7 +21,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from curation.files import file_sha256, partial_folder, sync
+from curation.files import file_sha256, partial_folder, put_folder, sync
 from curation.records import InvalidInput
 from curation.scorer.architecture import Architecture
 from curation.scorer.card import ScorerCard, TokenizerKind
@@ -131,7 +131,7 @@ def _write_new(folder: Path, loaded: LoadedScorer) -> str:
     with partial_folder(folder) as partial:
         partial.mkdir()
         sha256 = _write_into(partial, loaded)
-        partial.replace(folder)
+        put_folder(partial, folder)
         return sha256
 
 
@@ -184,6 +184,7 @@ def _settle(partial: Path, path: Path) -> None:
     """Give a written file its name, once it is on the disk."""
     sync(partial)
     partial.replace(path)
+    sync(path.parent)
 
 
 def _tidy(folder: Path) -> None:

@@ -1,12 +1,13 @@
-"""A run's folder as it was handed over: its settings and its pairs. No torch."""
+"""A run's folder as it is handed over: its settings and its pairs, written and read. No torch."""
 
 import hashlib
 import json
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from curation.files import write_text
 from curation.records import InvalidInput, Region
 from curation.scorer.config import TrainingConfig
 
@@ -51,6 +52,47 @@ class Inputs:
         """Updates of the whole run, if nothing ends it early."""
         steps = self.config.epochs * self.steps_per_epoch
         return min(steps, self.config.max_steps) if self.config.max_steps else steps
+
+
+def write_run(
+    run: Path, config: TrainingConfig, *, images: Path, train: Iterable[Pair], val: Iterable[Pair] = ()
+) -> Path:
+    """Write a run's folder for ``curation.scorer.train`` and return it.
+
+    Args:
+        images: the folder that the pairs' ``image`` names are relative to; pictures are read from there, not copied.
+        val: what validates, every ``checkpoint_every`` updates; without any, the last state is kept.
+
+    Raises:
+        InvalidInput: the folder cannot be written to.
+    """
+    run.mkdir(parents=True, exist_ok=True)
+    write_text(run / TRAIN, map(pair_line, train))
+    write_text(run / VAL, map(pair_line, val))
+    write_settings(run, config, images=images)
+    return run
+
+
+def write_settings(
+    run: Path, config: TrainingConfig, *, images: Path, provenance: Mapping[str, Any] | None = None
+) -> None:
+    """Write a run's settings, which come last: they mean that the run is whole.
+
+    Raises:
+        InvalidInput: the folder cannot be written to.
+    """
+    settings = {
+        "format": FORMAT,
+        "config": config.as_json(),
+        "images": str(images.absolute()),
+        "provenance": dict(provenance or {}),
+    }
+    write_text(run / RUN, [json.dumps(settings, indent=1, sort_keys=True)])
+
+
+def pair_line(pair: Pair) -> str:
+    """Return a pair as a line of a run's lists, with its line end."""
+    return json.dumps(asdict(pair)) + "\n"
 
 
 def read_inputs(run: Path) -> Inputs:

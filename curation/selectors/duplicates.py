@@ -1,12 +1,41 @@
-"""Read the groups of near-duplicates that a project's photos are marked with, a page at a time."""
+"""Read the groups of near-duplicates that a project's photos are marked with, and those that a run would make."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from django.db.models import Count, Q, QuerySet
 
-from curation.models import LeakReading, LeakVerdict
+from curation.dedup.groups import divide_group
+from curation.models import DuplicateRun, DuplicateRunState, LeakReading, LeakVerdict
 from hits.models import AuditEvent, Image, Project
+
+
+@dataclass(frozen=True, slots=True)
+class FoundGroup:
+    """Photos (row keys) that a run takes for nearly the same.
+
+    pair, cosine: the two that are least alike, and how alike; ``None`` where a decision took one of them out since.
+    """
+
+    kept: int
+    members: Sequence[int]
+    pair: tuple[int, int] | None
+    cosine: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """What setting a run's photos aside would do.
+
+    groups: least alike first. aside: photos that would be set aside; already: how many of them are so now. offered:
+    photos that are set aside now and would be offered again.
+    """
+
+    groups: Sequence[FoundGroup]
+    aside: int
+    already: int
+    offered: int
 
 
 def standing(project: Project, source: str = "") -> int:
@@ -43,16 +72,59 @@ def called_same(project: Project) -> list[tuple[Image, Image]]:
 
     Of a pair the newest reading stands, as in ``curation.selectors.leakage.standing_verdict``.
     """
-    readings = LeakReading.objects.filter(first__project=project).select_related("first", "second")
-    newest = {(reading.first_id, reading.second_id): reading for reading in readings.order_by("pk")}
+    newest = _newest_readings(project)
     same = [newest[pair] for pair in sorted(newest) if newest[pair].verdict == LeakVerdict.SAME]
     pairs = [(reading.first, reading.second) for reading in same]
     return [pair for pair in pairs if any(image.duplicate_of_id for image in pair)]
 
 
+def called_different(project: Project) -> set[tuple[int, int]]:
+    """Return the pairs of images (row keys, the lower first) that people call different."""
+    newest = _newest_readings(project)
+    return {pair for pair, reading in newest.items() if reading.verdict == LeakVerdict.DIFFERENT}
+
+
+def _newest_readings(project: Project) -> dict[tuple[int, int], LeakReading]:
+    readings = LeakReading.objects.filter(first__project=project).select_related("first", "second")
+    return {(reading.first_id, reading.second_id): reading for reading in readings.order_by("pk")}
+
+
+def latest_run(project: Project, state: DuplicateRunState | None = None) -> DuplicateRun | None:
+    """Return the project's newest de-duplication, the newest in a state if one is named."""
+    runs = DuplicateRun.objects.filter(project=project)
+    return (runs if state is None else runs.filter(state=state)).order_by("-pk").first()
+
+
+def found_groups(run: DuplicateRun) -> list[FoundGroup]:
+    """Return a run's groups as people's decisions leave them now, least alike first."""
+    different, found = called_different(run.project), []
+    for group in run.groups:
+        for kept, members in divide_group(group["kept"], group["members"], different):
+            is_whole = set(group["pair"]) <= {kept, *members}
+            pair = (group["pair"][0], group["pair"][1])
+            found.append(
+                FoundGroup(kept, members, pair if is_whole else None, group["cosine"] if is_whole else None)
+            )
+    return sorted(found, key=lambda group: (1 if group.cosine is None else group.cosine, group.kept))
+
+
+def preview(run: DuplicateRun) -> Preview:
+    """Return what setting a run's photos aside would do now."""
+    groups = found_groups(run)
+    aside = {member for group in groups for member in group.members}
+    now = set(marked(run.project).values_list("pk", flat=True))
+    return Preview(groups, len(aside), len(aside & now), len(now.intersection(run.looked_at) - aside))
+
+
 def marked(project: Project) -> "QuerySet[Image]":
     """Return the images that stand and are marked as another's duplicate."""
     return Image.objects.filter(project=project, withdrawn_at__isnull=True, duplicate_of__isnull=False)
+
+
+def marks(project: Project) -> dict[int, int]:
+    """Return what each marked image of the project stands behind, those taken down included."""
+    rows = Image.objects.filter(project=project, duplicate_of__isnull=False)
+    return {pk: first for pk, first in rows.values_list("pk", "duplicate_of") if first is not None}
 
 
 def kept_images(project: Project) -> "QuerySet[Image]":

@@ -1,6 +1,6 @@
 """Read error analyses: those of an evaluation, and their galleries with photos that still stand."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,6 +8,8 @@ from curation.models import DatasetVersion, ErrorAnalysis, Evaluation, Part, Ver
 from hits.domain.facts import ImageFacts
 from hits.models import Image, Project
 from hits.selectors.images import facts
+
+AT_ONCE = 1000  # values that one query names
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,12 +72,24 @@ def compared_rows(version: DatasetVersion, split: str | None = None) -> dict[str
 
 
 def _images(version: DatasetVersion, urls: set[str]) -> dict[str, Image]:
-    known = {one.url: one.sha256 for one in VersionImage.objects.filter(version=version) if one.url in urls}
-    standing = Image.objects.filter(
-        project=version.project_id, sha256__in=set(known.values()), withdrawn_at__isnull=True
-    )
-    by_hash = {image.sha256: image for image in standing}
+    known: dict[str, str] = {}
+    for some in _few(urls):
+        rows = VersionImage.objects.filter(version=version, url__in=some)
+        known |= dict(rows.values_list("url", "sha256"))
+    by_hash: dict[str, Image] = {}
+    for some in _few(set(known.values())):
+        standing = Image.objects.filter(
+            project=version.project_id, sha256__in=some, withdrawn_at__isnull=True
+        )
+        by_hash |= {image.sha256: image for image in standing}
     return {url: by_hash[sha256] for url, sha256 in known.items() if sha256 in by_hash}
+
+
+def _few(values: set[str]) -> Iterator[list[str]]:
+    """Cut into pieces that one query may name."""
+    ordered = sorted(values)
+    for start in range(0, len(ordered), AT_ONCE):
+        yield ordered[start : start + AT_ONCE]
 
 
 def gallery(analysis: ErrorAnalysis, name: str) -> list[Shown]:

@@ -6,6 +6,7 @@ from hits.models import Job, Project
 DEDUPLICATE = "curation.deduplicate_images"
 COMPARISON_ROUND = "curation.build_comparison_round"
 SEAL = "curation.seal_version"
+PLAN = "curation.plan_version"
 FEATURES = "curation.make_features"
 FEATURE_SHARD = "curation.make_feature_shard"
 IMPORT_SOURCE = "curation.import_source"

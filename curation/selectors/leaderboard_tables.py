@@ -6,6 +6,7 @@ from typing import Any
 
 from curation.evaluation.measures import MEASURES, P_AT_1, Better, Measure, count_of, figure_of
 from curation.models.leaderboards import Leaderboard, LeaderboardEntry
+from curation.selectors.leaderboards import KEPT_FIGURES
 from validation.domain.plots import decimals
 
 
@@ -70,9 +71,19 @@ def written(value: float) -> str:
     return decimals(round(value, 1) + 0.0, 1)
 
 
+def rounded(value: Any) -> Any:
+    """Return figures with one decimal, as tables have them, and without what is kept for the end.
+
+    With all digits, scores made for the purpose would tell from one figure which pairs were ordered right.
+    """
+    if isinstance(value, Mapping):
+        return {name: rounded(one) for name, one in value.items() if name != KEPT_FIGURES}
+    return round(value, 1) + 0.0 if isinstance(value, float) else value
+
+
 def figure(figures: Mapping[str, Any], measure: Measure) -> Figure:
-    """Return a measure of an entry's figures."""
-    found = figure_of(figures, measure.path)
+    """Return a measure of an entry's figures as it is shown: with one decimal."""
+    found = rounded(figure_of(figures, measure.path))
     return Figure(found.get("value"), found.get("low"), found.get("high"))
 
 
@@ -89,30 +100,39 @@ def measure_called(measures: Sequence[Measure], name: str) -> Measure:
 
 
 def make_table(
-    board: Leaderboard, entries: Sequence[LeaderboardEntry], *, sort: str = "", every_entry: bool = False
+    board: Leaderboard,
+    entries: Sequence[LeaderboardEntry],
+    *,
+    sort: str = "",
+    every_entry: bool = False,
+    kept: bool = False,
 ) -> Table:
-    """Return the table of entries that were scored.
+    """Return the table of entries that were scored; places and leading figures are of what is shown, one decimal.
 
     Args:
         entries: those that may be shown, oldest first; of two that are equal the older one stands above.
         sort: the measure's name; the first one of the leaderboard when it is unknown.
-        every_entry: all entries, or for each team the best one by that measure.
+        every_entry: all entries, or for each team the best one by that measure over the photos that are shown: the
+            same entries stand in both tables, so that nobody is chosen by the photos that were kept.
+        kept: figures over the photos kept for the end.
     """
     measures = measures_of(board)
     by = measure_called(measures, sort)
-    ordered = sorted(entries, key=lambda entry: _rank(figure(entry.figures, by), by.better))
-    shown = ordered if every_entry else best_of_teams(ordered)
-    leading = [_best(shown, measure) for measure in measures]
+    chosen = sorted(entries, key=lambda entry: _rank(figure(entry.figures, by), by.better))
+    shown = chosen if every_entry else best_of_teams(chosen)
+    if kept:
+        shown = sorted(shown, key=lambda entry: _rank(figure(figures_in(entry, kept=True), by), by.better))
+    leading = [_best(shown, measure, kept=kept) for measure in measures]
     rows = []
     for place, entry in enumerate(shown, start=1):
-        found = [figure(entry.figures, measure) for measure in measures]
+        found = [figure(figures_in(entry, kept=kept), measure) for measure in measures]
         best = [one.value is not None and one.value == lead for one, lead in zip(found, leading, strict=True)]
         rows.append(Row(entry, place, found, best))
     return Table(
         measures=measures,
-        counts=[_count(board, entries, measure) for measure in measures],
+        counts=[_count(board, entries, measure, kept=kept) for measure in measures],
         rows=rows,
-        references=references_of(board, measures),
+        references=references_of(board, measures, kept=kept),
         sort=by,
         every_entry=every_entry,
         entries=len(entries),
@@ -120,9 +140,16 @@ def make_table(
     )
 
 
-def references_of(board: Leaderboard, measures: Sequence[Measure]) -> list[Reference]:
+def figures_in(entry: LeaderboardEntry, *, kept: bool) -> Mapping[str, Any]:
+    """Return an entry's figures over what is shown at once, or over the photos kept for the end."""
+    found: Mapping[str, Any] = entry.figures.get(KEPT_FIGURES, {}) if kept else entry.figures
+    return found
+
+
+def references_of(board: Leaderboard, measures: Sequence[Measure], *, kept: bool = False) -> list[Reference]:
     """Return what people and chance reach, where the leaderboard's own data tell."""
-    known: Mapping[str, Mapping[str, Any]] = board.options.get("references", {})
+    facts = board.options.get(KEPT_FIGURES, {}) if kept else board.options
+    known: Mapping[str, Mapping[str, Any]] = rounded(facts.get("references", {}))
     found = []
     for name, words in REFERENCES.items():
         figures = [Figure(**known.get(name, {}).get(one.name, {"value": None})) for one in measures]
@@ -145,18 +172,22 @@ def _rank(found: Figure, better: Better) -> tuple[bool, float]:
     return False, -found.value if better is Better.HIGH else found.value
 
 
-def _best(entries: Sequence[LeaderboardEntry], measure: Measure) -> float | None:
-    values = [found.value for entry in entries if (found := figure(entry.figures, measure)).value is not None]
+def _best(entries: Sequence[LeaderboardEntry], measure: Measure, *, kept: bool) -> float | None:
+    found = [figure(figures_in(entry, kept=kept), measure).value for entry in entries]
+    values = [value for value in found if value is not None]
     if not values:
         return None
     return max(values) if measure.better is Better.HIGH else min(values)
 
 
-def _count(board: Leaderboard, entries: Sequence[LeaderboardEntry], measure: Measure) -> int | None:
+def _count(
+    board: Leaderboard, entries: Sequence[LeaderboardEntry], measure: Measure, *, kept: bool
+) -> int | None:
     """How many were measured is the same for all entries; before the first one the leaderboard's own count says."""
     for entry in entries:
-        found = count_of(entry.figures, measure)
+        found = count_of(figures_in(entry, kept=kept), measure)
         if found is not None:
             return found
-    known = board.options.get("counts", {}).get(measure.name)
+    facts = board.options.get(KEPT_FIGURES, {}) if kept else board.options
+    known = facts.get("counts", {}).get(measure.name)
     return int(known) if known is not None else None

@@ -1,8 +1,10 @@
 """Read leaderboards: who may see them, what they offer for download, and what teams handed in."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import lru_cache
 from pathlib import Path
 
 from django.conf import settings
@@ -19,6 +21,8 @@ from hits.selectors.roles import may, projects_of
 
 PUBLIC, HELD, ENTRIES = "public", "held", "entries"  # folders of a leaderboard
 ARCHIVE = "instances.zip"
+PHOTOS, PHOTO_LIST = "photos", "photos.json"  # a folder of names, and what is said of each
+KEPT_FIGURES = "kept"  # in an entry's figures and a leaderboard's options: over the photos kept for the end
 DAY = timedelta(hours=24)
 COUNTED = (EntryState.QUEUED.value, EntryState.SCORED.value)
 
@@ -89,6 +93,16 @@ def is_rehearsal(board: Leaderboard) -> bool:
     return board.version.rehearsal or board.project.is_rehearsal
 
 
+def shows_kept(board: Leaderboard) -> bool:
+    """Tell whether figures over the photos that were kept for the end are shown: once it is closed."""
+    return bool(board.options.get("private_share")) and not board.is_open and was_scored(board)
+
+
+def was_scored(board: Leaderboard) -> bool:
+    """Tell whether anything handed in has figures."""
+    return entries_of(board).filter(state=EntryState.SCORED).exists()
+
+
 def board_folder(board: Leaderboard) -> Path:
     """Return where a leaderboard's files lie, or will."""
     return Path(settings.MEDIA_ROOT) / board.path
@@ -106,8 +120,35 @@ def public_files(board: Leaderboard) -> list[PublicFile]:
 
 
 def public_file(board: Leaderboard, name: str) -> PublicFile | None:
-    """Return one of them by its name; a path of any other shape finds nothing."""
+    """Return one of them, or a photo that may be passed on, by its name; any other path finds nothing."""
+    if is_photo(name):
+        return _photo(board, name)
     return next((file for file in public_files(board) if file.name == name), None)
+
+
+def is_photo(name: str) -> bool:
+    """Tell whether a file's name is that of a photo; there may be none of it."""
+    return name.startswith(f"{PHOTOS}/")
+
+
+def _photo(board: Leaderboard, name: str) -> PublicFile | None:
+    """Return a photo of the leaderboard's list that still stands; it lies among the project's photos."""
+    path = board_folder(board) / PUBLIC / PHOTO_LIST
+    listed = _listed_photos(path) if _is_plain(path) else {}
+    if name not in listed:
+        return None
+    images = Image.objects.filter(project=board.project_id, withdrawn_at__isnull=True, sha256=listed[name])
+    image = images.first()
+    if image is None:
+        return None
+    place = Path(settings.MEDIA_ROOT) / str(image.file.name)
+    return PublicFile(name, image.bytes, place) if _is_plain(place) else None
+
+
+@lru_cache(maxsize=8)
+def _listed_photos(path: Path) -> dict[str, str]:
+    """Return the sha256 of each photo that may be passed on, by its name. A list never changes."""
+    return {row["file"]: row["sha256"] for row in json.loads(path.read_bytes()) if row["file"]}
 
 
 def download_name(board: Leaderboard, file: PublicFile) -> str:
@@ -139,18 +180,19 @@ def teams_of(board: Leaderboard) -> "QuerySet[LeaderboardTeam]":
 
 def entries_of(board: Leaderboard) -> "QuerySet[LeaderboardEntry]":
     """Return all that was handed in, newest first."""
-    return LeaderboardEntry.objects.filter(team__leaderboard=board).select_related("team", "job")
+    rows = LeaderboardEntry.objects.filter(team__leaderboard=board)
+    return rows.select_related("team", "job", "withdrawal")
 
 
 def shown_entries(board: Leaderboard) -> list[LeaderboardEntry]:
-    """Return what the table shows: scored and not hidden, oldest first."""
-    rows = entries_of(board).filter(state=EntryState.SCORED, is_hidden=False)
+    """Return what the table shows: scored, neither hidden nor withdrawn, oldest first."""
+    rows = entries_of(board).filter(state=EntryState.SCORED, is_hidden=False, withdrawal=None)
     return list(rows.order_by("created_at", "pk"))
 
 
 def entries_of_team(team: LeaderboardTeam) -> "QuerySet[LeaderboardEntry]":
     """Return what a team handed in, newest first."""
-    return LeaderboardEntry.objects.filter(team=team).select_related("job", "team__leaderboard")
+    return LeaderboardEntry.objects.filter(team=team).select_related("job", "team__leaderboard", "withdrawal")
 
 
 def is_stuck(entry: LeaderboardEntry) -> bool:

@@ -33,6 +33,12 @@ def known_sources(project: Project, source: Source) -> dict[str, str]:
     return dict(rows.values_list("source_id", "image__split"))
 
 
+def source_records(project: Project, source: Source, ids: Iterable[str]) -> dict[str, SourceRecord]:
+    """Return the records of those of a collection's images, with the images, by the collection's own id."""
+    rows = SourceRecord.objects.filter(image__project=project, source=source.value, source_id__in=list(ids))
+    return {row.source_id: row for row in rows.select_related("image")}
+
+
 def records_of(images: Iterable[int]) -> dict[int, str]:
     """Return the source ids of those images that have a record, by the image's key."""
     rows = SourceRecord.objects.filter(image__in=list(images))

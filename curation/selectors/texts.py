@@ -122,11 +122,15 @@ def published_result(analysis: TextAnalysis) -> dict[str, Any]:
     result = dict(analysis.result)
     if analysis.kind == AnalysisKind.DUPLICATES:
         groups = result["groups"]
-        members = {pk for group in groups for pk in (group["kept"], *group["members"])}
+        members = {
+            pk for group in groups for pk in (group["kept"], *group["members"], *group.get("pair", ()))
+        }
         ids = _instance_ids(members | {pk for pk, _ in result["copies"]})
         result["copies"] = [[ids.get(pk), count] for pk, count in result["copies"]]
         result["groups"] = [
-            group | {"kept": ids.get(group["kept"]), "members": [ids.get(pk) for pk in group["members"]]}
+            group
+            | {"kept": ids.get(group["kept"]), "members": [ids.get(pk) for pk in group["members"]]}
+            | ({"pair": [ids.get(pk) for pk in group["pair"]]} if "pair" in group else {})
             for group in groups
         ]
     elif analysis.kind == AnalysisKind.TOPICS:

@@ -3,7 +3,9 @@
 from typing import Any
 
 from curation.models import DatasetVersion, Part, VersionImage, VersionRow, VersionState
-from hits.models import Project
+from curation.selectors.jobs import PLAN
+from hits.models import Job, Project
+from hits.selectors import observations as collected
 
 _REPORTED_ON = ("test", "val")
 
@@ -37,6 +39,17 @@ def splits_of(version: DatasetVersion) -> list[str]:
     rows = VersionRow.objects.filter(version=version, part=Part.OBSERVATION)
     found = set(rows.order_by().values_list("split", flat=True).distinct())
     return [one for one in _REPORTED_ON if one in found] + sorted(found - set(_REPORTED_ON))
+
+
+def approved_pairs(project: Project) -> int:
+    """Return how many pairs a version of the project would hold now, simulated ones counted in."""
+    return collected.accepted(project).order_by().count()
+
+
+def newest_plan(version: DatasetVersion) -> Job | None:
+    """Return the newest job that computes what a draft would hold."""
+    rows = Job.objects.filter(project=version.project_id, task=PLAN, args__version=version.pk)
+    return rows.order_by("-pk").first()
 
 
 def row_hashes(version: DatasetVersion, part: Part = Part.OBSERVATION) -> dict[str, str]:

@@ -1,29 +1,36 @@
 """Submissions to a leaderboard: take them in within a team's limits, and write down what came of them."""
 
 import hashlib
+import hmac
 import os
 import uuid
 from collections.abc import Iterable
-from contextlib import suppress
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from django.conf import settings
-from django.core.cache import cache
 from django.core.exceptions import ValidationError
 from django.core.validators import URLValidator
 from django.db import transaction
 from django.utils import timezone
 
 from curation.evaluation.submission import ZIP_NAME, is_zip_name
-from curation.models.leaderboards import EntryState, Leaderboard, LeaderboardEntry, LeaderboardTeam
+from curation.files import sync
+from curation.models.leaderboards import (
+    EntryState,
+    EntryWithdrawal,
+    Leaderboard,
+    LeaderboardEntry,
+    LeaderboardTeam,
+    WrongKey,
+)
 from curation.selectors.jobs import SCORE_ENTRY
 from curation.selectors.leaderboards import ENTRIES, board_folder, used
 from curation.services.leaderboards import checked_line, team_with_key
-from hits.services import jobs
-from hits.services.errors import Refused, TooLarge
+from hits.services import audit, jobs
+from hits.services.errors import NoRoom, Refused, TooLarge
 
 REFUSED_A_DAY = 20
 WRONG_KEYS, WRONG_KEYS_SECONDS = 20, 900
@@ -81,14 +88,16 @@ def enter(*, board: Leaderboard | None, key: str, address: str) -> LeaderboardTe
         UnknownKey: no team of this leaderboard has that key. The same whether or not there is a leaderboard.
         LimitReached: too many wrong keys came from that address.
     """
-    counter = f"leaderboard-keys:{hashlib.sha256(address.encode()).hexdigest()}"
-    if int(cache.get(counter, 0)) >= WRONG_KEYS:
+    digest = hmac.new(
+        settings.SECRET_KEY.encode(), f"wrong-key:{address}".encode(), hashlib.sha256
+    ).hexdigest()
+    since = timezone.now() - timedelta(seconds=WRONG_KEYS_SECONDS)
+    if WrongKey.objects.filter(address=digest, at__gte=since).count() >= WRONG_KEYS:
         raise LimitReached("key: too many wrong ones came from your address; wait a quarter of an hour")
     team = team_with_key(board=board, key=key)
     if team is None:
-        if not cache.add(counter, 1, WRONG_KEYS_SECONDS):
-            with suppress(ValueError):  # it has just run out
-                cache.incr(counter)
+        WrongKey.objects.filter(at__lt=since).delete()
+        WrongKey.objects.create(address=digest)  # a row, so that no outage of a cache lets anybody guess
         raise UnknownKey(UNKNOWN_KEY)
     return team
 
@@ -105,13 +114,16 @@ def submit(
             Nothing is kept of it, so that the same bytes can be sent again under the right name.
         TooLarge: more bytes than ``largest`` says.
         LimitReached: the team has used up what it may hand in, or too much of it was refused today.
+        NoRoom: the disk takes no more.
     """
     folder = board_folder(team.leaderboard) / ENTRIES
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     partial = folder / f".{uuid.uuid4().hex}.partial"
     try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         sha256 = _store(upload.pieces, partial, largest(team.leaderboard))
         return _enter(team, about, upload.file_name, partial, sha256, queue=queue)
+    except OSError as error:
+        raise NoRoom.after(error, "file: was not stored, and counts against no limit") from error
     finally:
         partial.unlink(missing_ok=True)
 
@@ -169,6 +181,7 @@ def _enter(
         )
         entry.save(update_fields=["job"])
         partial.replace(place)  # under the name of its content: whoever repeats this writes the same file
+        sync(place.parent)
     return entry, True
 
 
@@ -206,6 +219,31 @@ def _check_may(team: LeaderboardTeam, now: datetime) -> None:
             f"limit: your team has handed in {so_far.today} of {board.daily_limit} submissions within 24 hours; "
             f"the next is possible from {when}"
         )
+
+
+def withdraw(*, team: LeaderboardTeam, entry: LeaderboardEntry) -> EntryWithdrawal:
+    """Take a team's own entry out of the table for good; repeating it returns the first withdrawal.
+
+    Raises:
+        Refused: it is another team's, or the team is not active.
+    """
+    if entry.team_id != team.pk:
+        raise Refused("entry: it is not your team's")
+    if not team.is_active:
+        raise Refused("team: it may not change what it handed in at present; ask the organisers")
+    with transaction.atomic():
+        found, is_new = EntryWithdrawal.objects.get_or_create(entry=entry)
+        if is_new:
+            audit.record(
+                project=team.leaderboard.project,
+                actor=None,
+                action="leaderboard.withdraw_entry",
+                subject=team.leaderboard.slug,
+                entry=entry.pk,
+                team=team.pk,
+            )
+    entry.withdrawal = found
+    return found
 
 
 def record_scored(*, entry: LeaderboardEntry, figures: dict[str, Any]) -> None:

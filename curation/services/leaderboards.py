@@ -2,7 +2,7 @@
 
 import hashlib
 import secrets
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from hmac import compare_digest
 from typing import Any
 
@@ -13,13 +13,15 @@ from django.utils.text import slugify
 from curation.models import DatasetVersion, ProposalRun
 from curation.models.leaderboards import Leaderboard, LeaderboardEntry, LeaderboardTeam
 from curation.selectors.jobs import BUILD_LEADERBOARD
-from curation.selectors.leaderboards import is_rehearsal
+from curation.selectors.leaderboards import is_rehearsal, shows_kept
 from curation.services.splits import check_split
+from curation.versions import photos
 from hits.models import Project
 from hits.services import audit, jobs
 from hits.services.errors import Conflict, Refused
 
 MOST_A_DAY, MOST_IN_ALL = 100, 10_000
+MOST_PRIVATE = 90  # percent of the photos
 LONGEST_TITLE, LONGEST_NOTE, LONGEST_TEAM = 120, 600, 60
 _SLUG = 50  # letters of it, with room for what tells two of the same title apart
 
@@ -36,6 +38,24 @@ class Limits:
             raise Refused(f"daily limit: {self.daily} is not within 1 to {MOST_A_DAY}")
         if not self.daily <= self.total <= MOST_IN_ALL:
             raise Refused(f"total limit: {self.total} is not within the daily limit to {MOST_IN_ALL}")
+
+
+@dataclass(frozen=True, slots=True)
+class Data:
+    """What a leaderboard's data are, for good. passing: which photos teams get as files, of ``photos.CHOICES``.
+
+    private_share: percent of the photos whose figures are kept for the end, since figures that are shown can be
+    learned from.
+    """
+
+    passing: str = photos.LICENSED
+    private_share: int = 0
+
+    def __post_init__(self) -> None:
+        if self.passing not in photos.CHOICES:
+            raise Refused(f"photos: {self.passing!r} is not known; use {', '.join(photos.CHOICES)}")
+        if not 0 <= self.private_share <= MOST_PRIVATE:
+            raise Refused(f"private share: {self.private_share} % is not within 0 to {MOST_PRIVATE}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +94,7 @@ def create_leaderboard(
     by: AbstractBaseUser | None,
     limits: Limits | None = None,
     proposals: ProposalRun | None = None,
+    data: Data | None = None,
     queue: bool = True,
 ) -> Leaderboard:
     """Return a new leaderboard and queue the building of its files; it is closed and for members only.
@@ -81,6 +102,7 @@ def create_leaderboard(
     Args:
         version: a sealed one. split: one of its splits, or nothing for all of its rows.
         proposals: the boxes among which an inference is to be found; without it true boxes alone are asked for.
+        data: which photos teams get as files; those whose licence says so, without.
 
     Raises:
         Refused: the version is a draft, has no such rows, or the proposals are of another project.
@@ -99,7 +121,7 @@ def create_leaderboard(
             note=wording.note.strip(),
             daily_limit=allowed.daily,
             total_limit=allowed.total,
-            options={"proposals": proposals.pk if proposals else None},
+            options={"proposals": proposals.pk if proposals else None, **asdict(data or Data())},
             created_by_id=by.pk if by else None,
         )
         board.path = f"leaderboards/{board.pk}"
@@ -157,10 +179,15 @@ def set_open(*, board: Leaderboard, is_open: bool, by: AbstractBaseUser | None) 
     """Begin or end the taking of submissions.
 
     Raises:
-        Conflict: its files are not built yet.
+        Conflict: its files are not built yet, or figures over what was kept for the end were shown already.
     """
     if is_open:
         _check_built(board)
+        if shows_kept(board):
+            raise Conflict(
+                f"{board.title}: the photos kept for the end were shown when it was closed; "
+                "make another leaderboard"
+            )
     Leaderboard.objects.filter(pk=board.pk).update(is_open=is_open)
     board.refresh_from_db()
     _record(board, by, "leaderboard.open" if is_open else "leaderboard.close")

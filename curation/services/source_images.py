@@ -14,8 +14,8 @@ from django.db import transaction
 
 from curation.models import Source, SourceRecord
 from curation.records import InvalidInput
-from curation.selectors.sources import known_sources, records_of
-from curation.sources.boxes import check_size, fit_regions
+from curation.selectors.sources import known_sources, records_of, source_records
+from curation.sources.boxes import FittedRegions, check_size, fit_regions
 from curation.sources.fence import Fence
 from curation.sources.records import SourceImage, SourcePlan, SourceRegion
 from hits.models import Image, Project
@@ -62,7 +62,10 @@ class ImportOptions:
 
 @dataclass(slots=True)
 class Tally:
-    """What an import did so far. A job's cursor keeps it, so that a later run goes on counting."""
+    """What an import did so far. A job's cursor keeps it, so that a later run goes on counting.
+
+    ``described`` counts pictures that the project had, and to which the import added what they lacked.
+    """
 
     new: int = 0
     known: int = 0
@@ -73,9 +76,8 @@ class Tally:
     dropped: int = 0
     problems: list[str] = field(default_factory=list)
 
-    def skip(self, problem: str) -> None:
-        """Count a picture that was not taken, and keep the first reasons."""
-        self.skipped += 1
+    def note(self, problem: str) -> None:
+        """Keep a reason if it is among the first."""
         if len(self.problems) < LINES:
             self.problems.append(problem)
 
@@ -86,6 +88,14 @@ class _Opened:
 
     image: SourceImage
     prepared: Prepared
+    regions: Sequence[SourceRegion]
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """A picture that the project has by the collection's own id, with its regions as published."""
+
+    image: SourceImage
     regions: Sequence[SourceRegion]
 
 
@@ -135,27 +145,78 @@ class PictureImport:
 
     def _batch(self, batch: Sequence[SourceImage], pool: ThreadPoolExecutor) -> None:
         said = len(self._tally.problems)
-        opened = list(self._opened([image for image in batch if not self._has(image)], pool))
+        new = [image for image in batch if image.source_id not in self._known]
+        known = [
+            _Known(image, self._plan.regions(image)) for image in batch if image.source_id in self._known
+        ]
+        opened = list(self._opened(new, pool))
         with transaction.atomic():
             self._store(opened)
+            self._fill(known)
             self._position += len(batch)
             self._progress.advance(self._position, total=len(self._plan.images), **self._cursor())
         for problem in self._tally.problems[said:]:
             self._progress.log(f"Skipped: {problem}")
 
-    def _has(self, image: SourceImage) -> bool:
-        """Whether the project has this picture of the collection; its split stays as it is."""
-        if image.source_id not in self._known:
-            return False
-        split = self._known[image.source_id]
-        if split == image.split:
-            self._tally.known += 1
+    def _fill(self, known: Sequence[_Known]) -> None:
+        """Fill what pictures of the collection that the project has lack; what differs is said and left."""
+        ids = [item.image.source_id for item in known]
+        records = source_records(self._project, self._source, ids) if ids else {}
+        for item in known:
+            source, record = item.image, records[item.image.source_id]
+            if record.image.split != source.split:
+                self._skip(
+                    f"{source.place}: is in the project's split {record.image.split or 'without a name'}, "
+                    f"here in {source.split}; left as it is"
+                )
+            elif not item.regions or self._has_size(source, (record.image.width, record.image.height)):
+                self._fill_one(item, record)
+
+    def _fill_one(self, item: _Known, record: SourceRecord) -> None:
+        source, image = item.image, record.image
+        fitted = fit_regions(item.regions, (source.width, source.height), (image.width, image.height))
+        given: list[tuple[str, SourceRecord | Image, str, Any]] = [
+            ("regions", record, "regions", fitted.regions),
+            ("number of entities", image, "entity_count", source.entities),
+            ("licence", image, "licence", self._options.licence),
+        ]
+        changed: set[str] = set()
+        differing = []
+        for name, row, field_name, value in given:
+            present = getattr(row, field_name)
+            if value in (None, "", []) or value == present:
+                continue
+            if present in (None, "", []):
+                setattr(row, field_name, value)
+                changed.add(field_name)
+            else:
+                differing.append(name)
+        facts = {name: value for name, value in source.facts.items() if name not in record.facts}
+        if facts:
+            record.facts = record.facts | facts
+            changed.add("facts")
+        differing += [name for name, value in source.facts.items() if record.facts[name] != value]
+        if not image.credit and source.credit:
+            image.credit = source.credit
+            changed.add("credit")
+        self._save_filled(record, changed)
+        if "regions" in changed:
+            self._count_regions(fitted)
+        if differing:
+            self._differs(f"{source.place}: has another {', '.join(differing)} in the project; left as it is")
+        if changed:
+            self._tally.described += 1
+        elif differing:
+            self._tally.skipped += 1
         else:
-            self._skip(
-                f"{image.place}: is in the project's split {split or 'without a name'}, "
-                f"here in {image.split}; left as it is"
-            )
-        return True
+            self._tally.known += 1
+
+    def _save_filled(self, record: SourceRecord, changed: set[str]) -> None:
+        own = changed & {"regions", "facts"}
+        if own:
+            record.save(update_fields=own)
+        if changed - own:
+            record.image.save(update_fields=changed - own)
 
     def _opened(self, images: Sequence[SourceImage], pool: ThreadPoolExecutor) -> Iterator[_Opened]:
         """Read and decode a few pictures; what cannot be used is counted."""
@@ -251,9 +312,7 @@ class PictureImport:
         fitted = fit_regions(item.regions, (source.width, source.height), (image.width, image.height))
         self._tally.new += is_new
         self._tally.described += not is_new
-        self._tally.regions += len(fitted.regions)
-        self._tally.clipped += fitted.clipped
-        self._tally.dropped += fitted.dropped
+        self._count_regions(fitted)
         return SourceRecord(
             image=image,
             source=self._source.value,
@@ -262,10 +321,19 @@ class PictureImport:
             facts=dict(source.facts),
         )
 
+    def _count_regions(self, fitted: FittedRegions) -> None:
+        self._tally.regions += len(fitted.regions)
+        self._tally.clipped += fitted.clipped
+        self._tally.dropped += fitted.dropped
+
     def _skip(self, problem: str) -> None:
+        self._differs(problem)
+        self._tally.skipped += 1
+
+    def _differs(self, problem: str) -> None:
         if self._options.bad_picture is BadPicture.STOP:
             raise Refused(problem)
-        self._tally.skip(problem)
+        self._tally.note(problem)
 
 
 def _fingerprint(plan: SourcePlan) -> str:

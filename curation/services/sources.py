@@ -19,7 +19,7 @@ from curation.sources.vcr import EntityCount, Vcr, read_vcr
 from curation.sources.visual_genome import VisualGenome, read_visual_genome
 from hits.models import Job, Project
 from hits.services import audit, jobs
-from hits.services.errors import Refused
+from hits.services.errors import NotStarted, Refused
 from hits.services.jobs import Progress
 
 Wanted = VisualGenome | Vcr
@@ -104,11 +104,11 @@ def import_source(
     counted and the job's cursor are committed together. Repeatable: what the project has is not stored again.
 
     Raises:
-        Refused: names the file, the record and the mend.
+        Refused: names the file, the record and the mend; NotStarted when nothing was stored yet.
         Cancelled: somebody asked for the job to stop. The cursor is where it goes on.
     """
     try:
-        plan = _read(wanted, progress)
+        plan = _plan(wanted, progress)
         _tell_plan(plan, progress)
         tally = Tally() if options.dry_run else _store(project, wanted, options, plan, progress)
     except InvalidInput as error:
@@ -123,6 +123,16 @@ def import_source(
             skipped=tally.skipped,
         )
     return _result(wanted, options, plan, tally)
+
+
+def _plan(wanted: Wanted, progress: Progress) -> SourcePlan:
+    """Read the plan. Files that are wrong are refused before any work, unless an earlier run stored photos."""
+    try:
+        return _read(wanted, progress)
+    except InvalidInput as error:
+        if progress.job.done:
+            raise
+        raise NotStarted(str(error)) from error
 
 
 def _read(wanted: Wanted, progress: Progress) -> SourcePlan:

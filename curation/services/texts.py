@@ -5,7 +5,6 @@ Nothing here removes or hides a pair. A researcher who wants one gone acts on it
 
 import hashlib
 import math
-import uuid
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -16,6 +15,7 @@ from django.contrib.auth.models import AbstractBaseUser
 from django.db import transaction
 
 from curation.dedup.cuts import Linkage
+from curation.files import sha256_if_readable, whole_file
 from curation.models import AnalysisKind, PairText, TextAnalysis, TextReading, TextScore
 from curation.selectors.jobs import ANALYSE_TEXTS
 from curation.services.options import check_at_least, check_one_of
@@ -23,7 +23,7 @@ from curation.texts.captions import Measure
 from hits.models import Job, Observation, Project
 from hits.selectors import observations as collected
 from hits.services import audit, jobs
-from hits.services.errors import BadFile, Refused
+from hits.services.errors import BadFile, NoRoom, Refused
 
 FOLDER = "texts"  # below the media folder: files that analyses read
 LARGEST_FILE = 64 * 2**20
@@ -39,12 +39,14 @@ REGIONS_TAKEN = ("overlap", "image")
 class DuplicateOptions:
     """How copies and near-copies are looked for; the defaults are the paper's (paper 001 E).
 
-    field: which texts. share: of them that soft de-duplication leaves. cap: exact copies that stay. seed: which
-    member of a cluster stays. split: only that one; empty is all.
+    field: which texts. share: of them that soft de-duplication leaves. distance: when set, groups end there instead,
+    whatever share is left; in the linkage's own unit (``curation.dedup.cuts.ByDistance``). cap: exact copies that
+    stay. seed: which member of a cluster stays. split: only that one; empty is all.
     """
 
     field: str = "inference"
     share: float = 0.8
+    distance: float | None = None
     linkage: str = "average"
     cap: int = 3
     seed: int = 0
@@ -55,6 +57,8 @@ class DuplicateOptions:
         check_one_of("linkage", self.linkage, [linkage.value for linkage in Linkage])
         if not 0 < self.share <= 1:
             raise Refused(f"share: {self.share:g} is not within 0 to 1; use for instance 0.8")
+        if self.distance is not None and not 0 <= self.distance < math.inf:
+            raise Refused(f"distance: {self.distance:g} is none; use 0 or more, for instance 0.2")
         check_at_least("cap", self.cap, 1)
         check_at_least("seed", self.seed, 0)
 
@@ -196,6 +200,7 @@ def keep_file(*, data: bytes) -> str:
 
     Raises:
         BadFile: it is empty or too large.
+        NoRoom: the disk takes no more.
     """
     if not data.strip():
         raise BadFile("file: is empty; choose one with rows")
@@ -203,11 +208,13 @@ def keep_file(*, data: bytes) -> str:
         raise BadFile(f"file: has {len(data)} bytes; split it into files of {LARGEST_FILE // 2**20} MiB")
     relative = f"{FOLDER}/{hashlib.sha256(data).hexdigest()}"
     path = kept_file(relative)
-    if not path.exists():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        partial = path.with_suffix(f".{uuid.uuid4().hex[:8]}.partial")
-        partial.write_bytes(data)
-        partial.replace(path)
+    if sha256_if_readable(path) != path.name:
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with whole_file(path) as file:
+                file.write(data)
+        except OSError as error:
+            raise NoRoom.after(error, "file: was not kept") from error
     return relative
 
 

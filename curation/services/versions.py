@@ -1,28 +1,46 @@
 """Make dataset versions and seal them."""
 
-import hashlib
 import re
 import shutil
+from collections.abc import Callable, Iterator
+from itertools import islice
 from pathlib import Path
+from typing import Protocol, TypeVar
 
 from django.conf import settings
 from django.contrib.auth.models import AbstractBaseUser
 from django.db import IntegrityError, transaction
+from django.db.models import Count, Max, Sum
 from django.utils import timezone
 
 from curation.models import DatasetVersion, Part, VersionImage, VersionRow, VersionState
+from curation.records import InvalidInput
 from curation.selectors.jobs import SEAL
 from curation.versions.build import Plan, plan_version
 from curation.versions.export_sherlock import ExportRefused, export_version, sealed_text
-from curation.versions.seal import Header, SealedImage, SealedRow, annotators_sha256, seal_lines, seal_sha256
+from curation.versions.seal import Header, seal_lines, seal_sha256
 from curation.versions.splits import UnknownSplit
 from curation.versions.stats import Counting
-from hits.models import Image, Job, Project
+from hits.domain.crashpoints import crash_point
+from hits.domain.states import AssignmentStatus
+from hits.models import Assignment, AuditEvent, Image, Job, Observation, Project
+from hits.selectors.batches import one_by_one
 from hits.services import audit, jobs
 from hits.services.errors import Conflict, Refused
+from hits.storage import sha256_of
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}")
 _BATCH = 500
+_T = TypeVar("_T")
+TRIES = 3  # at preparing, before one is told that the rows do not stand still
+
+
+class Report(Protocol):
+    """Somebody who follows long work: a job's row, or a terminal."""
+
+    def advance(self, done: int, total: int) -> None:
+        """Say how many of how many are done; what it raises ends the work."""
+        ...
 
 
 def create_version(
@@ -34,8 +52,7 @@ def create_version(
         Refused: the name cannot be used, or is taken.
     """
     name = name.strip()
-    if not _NAME.fullmatch(name):
-        raise Refused(f"name: {name!r}; use letters, digits, dots and hyphens, for instance v1.0")
+    check_name(project, name)
     try:
         with transaction.atomic():
             version = DatasetVersion.objects.create(
@@ -49,6 +66,18 @@ def create_version(
     except IntegrityError as error:
         raise Refused(f"name: there is a version {name} already; choose another name") from error
     return version
+
+
+def check_name(project: Project, name: str) -> None:
+    """See that a version may be called so.
+
+    Raises:
+        Refused: the name cannot be used, or is taken.
+    """
+    if not _NAME.fullmatch(name.strip()):
+        raise Refused(f"name: {name.strip()!r}; use letters, digits, dots and hyphens, for instance v1.0")
+    if DatasetVersion.objects.filter(project=project, name=name.strip()).exists():
+        raise Refused(f"name: there is a version {name.strip()} already; choose another name")
 
 
 def request_seal(*, version: DatasetVersion, by: AbstractBaseUser | None) -> Job:
@@ -70,79 +99,125 @@ def request_seal(*, version: DatasetVersion, by: AbstractBaseUser | None) -> Job
 
 
 def seal_version(
-    *, version: DatasetVersion, by: AbstractBaseUser | None, progress: jobs.Progress | None = None
+    *, version: DatasetVersion, by: AbstractBaseUser | None, progress: Report | None = None
 ) -> DatasetVersion:
     """Seal a draft: check every image's file, keep all rows and their hashes, or change nothing.
 
-    Repeatable: a version that is sealed is returned as it is.
+    All is planned, hashed and checked before the database is locked, which is for the writes alone. Repeatable: a
+    version that is sealed is returned as it is.
 
     Raises:
         Refused: nothing is approved, an image's file is missing or changed, or a split is unknown.
-        Conflict: somebody else sealed it just now.
+        Conflict: somebody else sealed it just now, or what it is to hold changed again and again meanwhile.
     """
     version.refresh_from_db()
     if version.is_sealed:
         return version
-    try:
-        plan = plan_version(version)
-    except UnknownSplit as error:
-        raise Refused(str(error)) from error
-    if not plan.rows:
-        raise Refused("rows: nothing is approved yet, so there is nothing to seal")
-    _check_images(version.project, plan, progress)
-    with transaction.atomic():
-        _write_rows(version, plan)
-        _close(version, plan, by)
-        audit.record(
-            project=version.project,
-            actor=by,
-            action="version.seal",
-            subject=version.name,
-            rows=len(plan.rows),
-        )
-    version.refresh_from_db()
-    return version
+    return _seal(version, by, progress, create=lambda: version)
 
 
 def make_sealed_version(
-    *, project: Project, name: str, by: AbstractBaseUser | None, note: str = ""
+    *,
+    project: Project,
+    name: str,
+    by: AbstractBaseUser | None,
+    note: str = "",
+    progress: Report | None = None,
 ) -> DatasetVersion:
     """Return a new version, sealed at once; when it cannot be sealed no draft is left behind.
 
     Raises:
         Refused: see ``create_version`` and ``seal_version``.
     """
-    with transaction.atomic():
-        version = create_version(project=project, name=name, by=by, note=note)
-        return seal_version(version=version, by=by)
+    check_name(project, name)
+    draft = DatasetVersion(project=project, name=name.strip(), rehearsal=project.is_rehearsal)
+    return _seal(
+        draft, by, progress, create=lambda: create_version(project=project, name=name, by=by, note=note)
+    )
 
 
-def _check_images(project: Project, plan: Plan, progress: jobs.Progress | None) -> None:
+def _seal(
+    draft: DatasetVersion,
+    by: AbstractBaseUser | None,
+    progress: Report | None,
+    *,
+    create: Callable[[], DatasetVersion],
+) -> DatasetVersion:
+    """Prepare, then write in one transaction; prepare again when something changed in between."""
+    project = draft.project
+    for _ in range(TRIES):
+        before = state_of(project)
+        plan = _planned(draft)
+        _check_images(project, plan, progress)
+        closing = _Closing(draft, plan)
+        crash_point("seal.after_prepare")
+        with transaction.atomic():
+            if state_of(project) != before:
+                continue
+            version = create()
+            _write_rows(version, plan)
+            _close(version, closing, by)
+            crash_point("seal.after_close")
+            audit.record(
+                project=project, actor=by, action="version.seal", subject=version.name, rows=plan.row_count
+            )
+        version.refresh_from_db()
+        return version
+    raise Conflict(
+        f"{draft.name}: what it is to hold changed {TRIES} times while it was sealed; seal it again"
+    )
+
+
+def _planned(draft: DatasetVersion) -> Plan:
+    try:
+        plan = plan_version(draft)
+    except (UnknownSplit, InvalidInput) as error:
+        raise Refused(str(error)) from error
+    if not plan.row_count:
+        raise Refused("rows: nothing is approved yet, so there is nothing to seal")
+    return plan
+
+
+def state_of(project: Project) -> tuple[object, ...]:
+    """Return a few sums that change when anything changes that a version of the project would hold."""
+    approved = Assignment.objects.filter(
+        hit__unit__batch__project=project, status=AssignmentStatus.APPROVED
+    ).aggregate(n=Count("pk"), keys=Sum("pk"))
+    shown = Image.objects.filter(project=project, withdrawn_at=None).aggregate(n=Count("pk"), keys=Sum("pk"))
+    newest = AuditEvent.objects.filter(project=project).aggregate(pk=Max("pk"))
+    observations = Observation.objects.filter(image__project=project).aggregate(n=Count("pk"))
+    return (*approved.values(), *shown.values(), *newest.values(), *observations.values())
+
+
+def _check_images(project: Project, plan: Plan, progress: Report | None) -> None:
     """Boxes are pixels of a certain file: refuse to seal what is no longer that file."""
-    wanted = {image.sha256: image for image in plan.images}
-    rows = Image.objects.filter(project=project, sha256__in=wanted)
-    for done, image in enumerate(rows, start=1):
+    wanted = {image.sha256 for image in plan.images}
+    rows = Image.objects.filter(project=project, withdrawn_at=None)
+    done = 0
+    for image in one_by_one(rows):  # progress is written between two
+        if image.sha256 not in wanted:
+            continue
         try:
-            with image.file.open("rb") as file:
-                digest = hashlib.file_digest(file, "sha256").hexdigest()
+            digest = sha256_of(image.file.storage, str(image.file))
         except OSError as error:
             raise Refused(f"{image.name}: its file is missing; restore {image.file.name}") from error
         if digest != image.sha256:
             raise Refused(f"{image.name}: its file was changed; restore {image.file.name}")
+        done += 1
         if progress is not None:
-            progress.advance(done, total=len(wanted))
+            progress.advance(done, total=plan.image_count)
 
 
 def _write_rows(version: DatasetVersion, plan: Plan) -> None:
-    VersionImage.objects.bulk_create(
-        [
+    """Write all that was planned, a batch in memory at a time."""
+    for images in _batches(plan.images):
+        VersionImage.objects.bulk_create(
             VersionImage(version=version, url=image.url, sha256=image.sha256, facts=image.facts)
-            for image in plan.images
-        ],
-        batch_size=_BATCH,
-    )
-    VersionRow.objects.bulk_create(
-        [
+            for image in images
+        )
+    for rows in _batches(plan.rows):
+        crash_point("seal.amid_rows")
+        VersionRow.objects.bulk_create(
             VersionRow(
                 version=version,
                 part=row.part.value,
@@ -152,20 +227,30 @@ def _write_rows(version: DatasetVersion, plan: Plan) -> None:
                 sha256=row.sha256,
                 workers=list(row.workers),
             )
-            for row in plan.rows
-        ],
-        batch_size=_BATCH,
-    )
+            for row in rows
+        )
 
 
-def _close(version: DatasetVersion, plan: Plan, by: AbstractBaseUser | None) -> None:
+def _batches(values: Iterator[_T]) -> Iterator[list[_T]]:
+    while batch := list(islice(values, _BATCH)):
+        yield batch
+
+
+class _Closing:
+    """What a sealed version's own row says, computed before the database is locked."""
+
+    def __init__(self, draft: DatasetVersion, plan: Plan) -> None:
+        self.manifest_sha256 = _seal_of(draft, plan)
+        self.statistics = _statistics(plan)
+        self.exclusions = dict(plan.exclusions)
+        self.provenance = plan.provenance()
+
+
+def _close(version: DatasetVersion, closing: _Closing, by: AbstractBaseUser | None) -> None:
     """Turn the draft into a sealed version; one conditional UPDATE, so that two seals cannot both win."""
     closed = DatasetVersion.objects.filter(pk=version.pk, state=VersionState.DRAFT).update(
+        **vars(closing),
         state=VersionState.SEALED,
-        manifest_sha256=_seal_of(version, plan),
-        statistics=_statistics(plan),
-        exclusions=dict(plan.exclusions),
-        provenance=plan.provenance(),
         sealed_at=timezone.now(),
         sealed_by_id=by.pk if by else None,
     )
@@ -174,35 +259,26 @@ def _close(version: DatasetVersion, plan: Plan, by: AbstractBaseUser | None) -> 
 
 
 def _seal_of(version: DatasetVersion, plan: Plan) -> str:
-    return seal_sha256(
-        seal_lines(
-            Header(version.project.slug, version.name, version.rehearsal, len(plan.images), len(plan.rows)),
-            (SealedImage(image.url, image.sha256, image.facts) for image in plan.images),
-            (
-                SealedRow(
-                    row.part.value,
-                    row.instance_id,
-                    row.split,
-                    row.sha256,
-                    annotators_sha256(row.instance_id, row.workers),
-                )
-                for row in plan.rows
-            ),
-        )
+    header = Header(
+        version.project.slug, version.name, version.rehearsal, images=plan.image_count, rows=plan.row_count
     )
+    return seal_sha256(seal_lines(header, plan.sealed_images(), plan.sealed_rows()))
 
 
 def _statistics(plan: Plan) -> dict[str, object]:
-    counting = Counting()
-    for row in plan.observations():
-        counting.add(row.row, row.split)
-    statistics = counting.result().as_dict()
-    statistics["annotators"] = len({worker for row in plan.observations() for worker in row.workers})
-    statistics["comparison_sets"] = sum(row.part is Part.COMPARISON for row in plan.rows)
-    statistics["judgments"] = sum(
-        2 * len(row.row["candidates"]) for row in plan.rows if row.part is Part.COMPARISON
-    )
-    return statistics
+    counting, annotators, sets, judgments = Counting(), set[str](), 0, 0
+    for row in plan.rows:
+        if row.part is Part.COMPARISON:
+            sets += 1
+            judgments += 2 * len(row.row["candidates"])
+        else:
+            counting.add(row.row, row.split)
+            annotators.update(row.workers)
+    return counting.result().as_dict() | {
+        "annotators": len(annotators),
+        "comparison_sets": sets,
+        "judgments": judgments,
+    }
 
 
 def export_folder(*, version: DatasetVersion) -> Path:

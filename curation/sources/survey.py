@@ -6,7 +6,8 @@ The readers of all collections keep it, so that they refuse and count in the sam
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from curation.records import InvalidInput
@@ -19,6 +20,8 @@ from curation.sources.records import (
     Tick,
     WhenMissing,
 )
+
+PROBLEMS_NAMED = 5  # of those that a refusal names one by one; the others are counted
 
 
 class Survey:
@@ -37,12 +40,39 @@ class Survey:
         self._read = 0
         self._left_out: Counter[str] = Counter()
         self._missing: list[str] = []
+        self._problems: list[str] = []
+        self._problem_count = 0
 
     def count(self) -> None:
         """Count a record; tells now and then how many there were."""
         self._read += 1
         if self._read % TICK_EVERY == 0:
             self._tick(self._read)
+
+    @contextmanager
+    def record(self) -> Iterator[None]:
+        """Note what is wrong with one record, so that the records behind it are read too: see ``whole_file``."""
+        try:
+            yield
+        except InvalidInput as error:
+            self._problem_count += 1
+            if len(self._problems) < PROBLEMS_NAMED:
+                self._problems.append(str(error))
+
+    @contextmanager
+    def whole_file(self) -> Iterator[None]:
+        """Refuse the problems that records had, together, once all were read or the file broke off.
+
+        Raises:
+            InvalidInput: the first five problems, and how many more there are.
+        """
+        with self.record():
+            yield
+        if self._problem_count:
+            more = self._problem_count - len(self._problems)
+            raise InvalidInput(
+                "; ".join([*self._problems, *([f"and {more} more such problems"] if more else [])])
+            )
 
     def check_inside(self, paths: Iterable[str | Path]) -> None:
         """Refuse files that lie elsewhere than they may.

@@ -162,7 +162,8 @@ class _Reading:
         if not named:
             raise InvalidInput(f"{self._folder}: no picture is named; check the folder and annotation files")
         self._check_allowed(allowed, named)
-        images = list(self._images(named, allowed))
+        with self._survey.whole_file():
+            images = list(self._images(named, allowed))
         self._survey.settle_missing(
             complaint=f"is missing below {self._folder}",
             mend="unpack the archive whole",
@@ -183,11 +184,13 @@ class _Reading:
             if split not in SPLITS:
                 raise InvalidInput(f"split {split!r} is unknown; use {', '.join(SPLITS)}")
             lines = 0
-            for line, value in iterate_lines(Path(file)):
-                lines += 1
-                self._survey.count()
-                item = _named_of(value, split, f"{Path(file).name}: line {line}")
-                _check_repeated(named.setdefault(item.image, item), item)
+            with self._survey.whole_file():
+                for line, value in iterate_lines(Path(file)):
+                    lines += 1
+                    self._survey.count()
+                    with self._survey.record():
+                        item = _named_of(value, split, f"{Path(file).name}: line {line}")
+                        _check_repeated(named.setdefault(item.image, item), item)
             if not lines:
                 raise InvalidInput(f"{file}: is empty; give the published file, unpacked")
         return named
@@ -219,7 +222,9 @@ class _Reading:
             if allowed and not allowed & {item.image, item.image_id}:
                 self._survey.leave_out("not in the lists of allowed images")
                 continue
-            image = self._image(item)
+            image = None
+            with self._survey.record():
+                image = self._image(item)
             if image is not None:
                 taken += 1
                 yield image

@@ -114,26 +114,28 @@ class _Reading:
         present = _listing(self._folder)
         known: set[str] = set()
         images = []
-        for place, record in self._records():
-            image_id = str(_id_of(record, place))
-            if image_id in known:
-                raise InvalidInput(f"{place}: image_id {image_id} stands there twice; remove one")
-            known.add(image_id)
-            image = self._image(record, image_id, place)
-            if self._is_wanted(image_id, splits, allowed):
-                images.append((image, splits.get(image_id) or self._rest()))
+        with self._survey.whole_file():
+            for place, value in self._records():
+                with self._survey.record():
+                    record = record_of(value, place)
+                    image_id = str(_id_of(record, place))
+                    if image_id in known:
+                        raise InvalidInput(f"{place}: image_id {image_id} stands there twice; remove one")
+                    known.add(image_id)
+                    image = self._image(record, image_id, place)
+                    if self._is_wanted(image_id, splits, allowed):
+                        images.append((image, splits.get(image_id) or self._rest()))
         self._check_known("the lists of splits", set(splits) - known)
         self._check_known("the lists of allowed images", allowed - known)
         taken = self._found(images, present)
         return self._with_regions(taken, known)
 
-    def _records(self) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    def _records(self) -> Iterator[tuple[str, Any]]:
         any_record = False
         for found in iterate_list(self._image_data):
             any_record = True
             self._survey.count()
-            place = f"{self._image_data.name}: record {found.number}"
-            yield place, record_of(found.value, place)
+            yield f"{self._image_data.name}: record {found.number}", found.value
         if not any_record:
             raise InvalidInput(f"{self._image_data}: lists no image; give the published file")
 
@@ -211,17 +213,19 @@ class _Reading:
         """Check every region once, and return where each image's record stands."""
         assert self._regions is not None
         places: dict[str, tuple[int, int]] = {}
-        for found in iterate_list(self._regions):
-            self._survey.count()
-            place = f"{self._regions.name}: record {found.number}"
-            image_id, _ = _regions_of(record_of(found.value, place), place)
-            if image_id in places:
-                raise InvalidInput(f"{place}: image {image_id} stands there twice; remove one")
-            if image_id not in known:
-                raise InvalidInput(
-                    f"{place}: image {image_id} is not in {self._image_data}; use files of the same release"
-                )
-            places[image_id] = (found.offset, found.length)
+        with self._survey.whole_file():
+            for found in iterate_list(self._regions):
+                self._survey.count()
+                place = f"{self._regions.name}: record {found.number}"
+                with self._survey.record():
+                    image_id, _ = _regions_of(record_of(found.value, place), place)
+                    if image_id in places:
+                        raise InvalidInput(f"{place}: image {image_id} stands there twice; remove one")
+                    if image_id not in known:
+                        raise InvalidInput(
+                            f"{place}: image {image_id} is not in {self._image_data}; use files of the same release"
+                        )
+                    places[image_id] = (found.offset, found.length)
         if not places:
             raise InvalidInput(f"{self._regions}: describes no image; give the published file")
         return places

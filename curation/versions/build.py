@@ -6,16 +6,19 @@ in it: paper 000 reports comparison on val and on test (table 3). Source of the 
 leaderboard files.
 """
 
+import json
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 from django.conf import settings
 
 from curation.models import ComparisonRound, ComparisonSet, DatasetVersion, Part
 from curation.selectors.rounds import is_judged, launched_rounds, launched_sets
+from curation.versions.seal import SealedImage, SealedRow, annotators_sha256
 from curation.versions.splits import UnknownSplit, split_of
+from curation.versions.spool import BATCH, Spool, packed
 from hits.domain.hashing import content_sha256, keyed_worker_hash
 from hits.domain.states import AssignmentStatus
 from hits.models import Image, Observation, Project, Worker
@@ -36,18 +39,14 @@ class PlannedImage:
 
 @dataclass(frozen=True, slots=True)
 class PlannedRow:
-    """A row of a version; ``workers`` are keyed hashes."""
+    """A row of a version; ``workers`` are keyed hashes, ``sha256`` is the hash of the row's canonical JSON."""
 
     part: Part
     instance_id: str
     split: str
     row: dict[str, Any]
     workers: tuple[str, ...]
-
-    @property
-    def sha256(self) -> str:
-        """Hash of the row's canonical JSON."""
-        return content_sha256(self.row)
+    sha256: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,21 +62,86 @@ class PlannedRound:
         return {**self.found.provenance, "id": self.found.pk, "options": self.found.options, "splits": splits}
 
 
-@dataclass(slots=True)
+_SCHEMA = """
+CREATE TABLE image (pk INTEGER PRIMARY KEY, url TEXT, sha256 TEXT, facts TEXT);
+CREATE TABLE planned (pk INTEGER PRIMARY KEY, part TEXT, instance_id TEXT, split TEXT, sha256 TEXT, workers TEXT,
+    row TEXT);
+CREATE INDEX planned_by_id ON planned (instance_id, part);
+"""
+_ROWS = "SELECT part, instance_id, split, sha256, workers, row FROM planned "
+
+
 class Plan:
-    """All that a version would hold, with counts of what is left out by reason.
+    """All that a version would hold, with counts of what is left out by reason. Its rows wait on the disk.
 
     ``rounds`` are those whose ratings it holds, newest first; no split is of two.
     """
 
-    images: list[PlannedImage] = field(default_factory=list)
-    rows: list[PlannedRow] = field(default_factory=list)
-    exclusions: Counter[str] = field(default_factory=Counter)
-    rounds: list[PlannedRound] = field(default_factory=list)
+    def __init__(self) -> None:
+        self.exclusions: Counter[str] = Counter()
+        self.rounds: list[PlannedRound] = []
+        self._spool = Spool(_SCHEMA)
+
+    def add_row(self, row: PlannedRow) -> None:
+        """Plan a row."""
+        self._spool.run(
+            "INSERT INTO planned (part, instance_id, split, sha256, workers, row) VALUES (?, ?, ?, ?, ?, ?)",
+            (row.part.value, row.instance_id, row.split, row.sha256, packed(row.workers), packed(row.row)),
+        )
+
+    def add_image(self, key: int, image: PlannedImage) -> None:
+        """Plan an image by its row's key."""
+        values = (key, image.url, image.sha256, packed(image.facts))
+        self._spool.run("INSERT INTO image VALUES (?, ?, ?, ?)", values)
+
+    @property
+    def image_count(self) -> int:
+        """How many images it would hold."""
+        return int(self._spool.first("SELECT count(*) FROM image"))
+
+    @property
+    def row_count(self) -> int:
+        """How many rows it would hold, of all parts."""
+        return int(self._spool.first("SELECT count(*) FROM planned"))
+
+    @property
+    def images(self) -> Iterator[PlannedImage]:
+        """The images, oldest first."""
+        for url, sha256, facts in self._spool.rows("SELECT url, sha256, facts FROM image ORDER BY pk"):
+            yield PlannedImage(url, sha256, json.loads(facts))
+
+    @property
+    def rows(self) -> Iterator[PlannedRow]:
+        """The rows, in the order in which they were planned."""
+        return self._rows("ORDER BY pk")
 
     def observations(self) -> Iterator[PlannedRow]:
         """Yield the pairs."""
-        return (row for row in self.rows if row.part is Part.OBSERVATION)
+        return self._rows("WHERE part = ? ORDER BY pk", Part.OBSERVATION.value)
+
+    def pairs(self, ids: Iterable[str]) -> dict[str, dict[str, Any]]:
+        """Return the published rows of some pairs by id; those that it would not hold are missing."""
+        found = (
+            row
+            for key in ids
+            for row in self._rows("WHERE instance_id = ? AND part = ?", key, Part.OBSERVATION)
+        )
+        return {row.instance_id: row.row for row in found}
+
+    def sealed_images(self) -> Iterator[SealedImage]:
+        """Yield what the seal says of each image."""
+        return (SealedImage(image.url, image.sha256, image.facts) for image in self.images)
+
+    def sealed_rows(self) -> Iterator[SealedRow]:
+        """Yield what the seal says of each row."""
+        for part, key, split, sha256, workers in self._spool.rows(
+            "SELECT part, instance_id, split, sha256, workers FROM planned ORDER BY pk"
+        ):
+            yield SealedRow(part, key, split, sha256, annotators_sha256(key, json.loads(workers)))
+
+    def _rows(self, which: str, *values: str) -> Iterator[PlannedRow]:
+        for part, key, split, sha256, workers, row in self._spool.rows(_ROWS + which, values):
+            yield PlannedRow(Part(part), key, split, json.loads(row), tuple(json.loads(workers)), sha256)
 
     def provenance(self) -> dict[str, Any]:
         """Return where the comparison sets come from; empty without sets.
@@ -100,18 +164,28 @@ def worker_hash(worker: Worker) -> str:
     return keyed_worker_hash(settings.WORKER_HASH_SECRET, worker.environment, worker.worker_id)
 
 
-def plan_version(version: DatasetVersion) -> Plan:
-    """Return what the version would hold if it were sealed now. Reads only."""
+def plan_version(version: DatasetVersion, follow: Callable[[int], None] | None = None) -> Plan:
+    """Return what the version would hold if it were sealed now. Reads only.
+
+    Args:
+        follow: is told from time to time how many pairs were read.
+
+    Raises:
+        UnknownSplit: a photo's split is none that we know.
+    """
     plan = Plan()
-    images: dict[int, Image] = {}
-    for observation in collected.accepted(version.project).iterator(chunk_size=1000):
+    images: set[int] = set()
+    for number, observation in enumerate(collected.accepted(version.project).iterator(chunk_size=BATCH)):
+        if follow is not None and number % BATCH == 0:
+            follow(number)
         if observation.submission.simulated and not version.rehearsal:
             plan.exclusions["simulated"] += 1
             continue
-        images[observation.image_id] = observation.image
-        plan.rows.append(_observation_row(observation))
+        if observation.image_id not in images:
+            images.add(observation.image_id)
+            plan.add_image(observation.image_id, _planned_image(observation.image))
+        plan.add_row(_observation_row(observation))
     plan.exclusions["image_taken_down"] += collected.confirmed_on_withdrawn_images(version.project).count()
-    plan.images = [_planned_image(image) for _, image in sorted(images.items())]
     _add_comparison(plan, version.project)
     plan.exclusions += Counter()  # drops what did not happen
     return plan
@@ -134,25 +208,27 @@ def _planned_image(image: Image) -> PlannedImage:
 
 def _observation_row(observation: Observation) -> PlannedRow:
     image = observation.image
+    row = {
+        "inputs": {
+            "image": _image_reference(image),
+            "bboxes": [
+                {key: box[key] for key in ("height", "width", "left", "top")} for box in observation.boxes
+            ],
+            "clue": observation.clue,
+            "confidence": float(observation.confidence),
+            "obs_idx": observation.index,
+        },
+        "targets": {"inference": observation.inference},
+        "instance_id": observation.instance_id,
+        "split_idx": None,
+    }
     return PlannedRow(
         part=Part.OBSERVATION,
         instance_id=observation.instance_id,
         split=str(split_of(image.split)),
-        row={
-            "inputs": {
-                "image": _image_reference(image),
-                "bboxes": [
-                    {key: box[key] for key in ("height", "width", "left", "top")} for box in observation.boxes
-                ],
-                "clue": observation.clue,
-                "confidence": float(observation.confidence),
-                "obs_idx": observation.index,
-            },
-            "targets": {"inference": observation.inference},
-            "instance_id": observation.instance_id,
-            "split_idx": None,
-        },
+        row=row,
         workers=(worker_hash(observation.submission.attempt.worker),),
+        sha256=content_sha256(row),
     )
 
 
@@ -163,9 +239,8 @@ def _image_reference(image: Image) -> dict[str, Any]:
 def _add_comparison(plan: Plan, project: Project) -> None:
     """Add each split's ratings; a set that lost a pair is left out whole."""
     plan.rounds = _newest_judged_rounds(project)
-    known = {row.instance_id: row.row for row in plan.observations()}
     for planned in plan.rounds:
-        _add_round(plan, planned, known)
+        _add_round(plan, planned)
 
 
 def _newest_judged_rounds(project: Project) -> list[PlannedRound]:
@@ -189,7 +264,7 @@ def _split_named(word: str) -> str:
         return word
 
 
-def _add_round(plan: Plan, planned: PlannedRound, known: dict[str, dict[str, Any]]) -> None:
+def _add_round(plan: Plan, planned: PlannedRound) -> None:
     batch = planned.found.batch
     assert batch is not None
     judgments = likert_judgments(batch=batch, statuses=APPROVED)
@@ -201,11 +276,13 @@ def _add_round(plan: Plan, planned: PlannedRound, known: dict[str, dict[str, Any
         if _split_named(item.observation.image.split) not in planned.splits:
             continue
         gold = item.observation.instance_id
-        if not {gold, *item.chosen} <= known.keys():
+        wanted = {gold, *item.chosen}
+        known = plan.pairs(wanted)
+        if not wanted <= known.keys():
             plan.exclusions["comparison_set_lost_a_pair"] += 1
             continue
         judged = judgments[str(item.pk)]
-        plan.rows.append(_comparison_row(item, judged, known, [hashes[pk] for pk in judged.workers]))
+        plan.add_row(_comparison_row(item, judged, known, [hashes[pk] for pk in judged.workers]))
 
 
 def _comparison_row(
@@ -213,24 +290,26 @@ def _comparison_row(
 ) -> PlannedRow:
     gold = item.observation
     inputs = known[gold.instance_id]["inputs"]
+    row = {
+        "Input_iid": gold.instance_id,
+        "image": inputs["image"],
+        "region": inputs["bboxes"],
+        "rank": item.rank,
+        "candidates": [
+            {
+                "source_iid": candidate.candidate,
+                "inference": known[candidate.candidate]["targets"]["inference"],
+                "annot1": float(candidate.ratings[0]),
+                "annot2": float(candidate.ratings[1]),
+            }
+            for candidate in judged.candidates
+        ],
+    }
     return PlannedRow(
         part=Part.COMPARISON,
         instance_id=gold.instance_id,
         split=str(split_of(gold.image.split)),
-        row={
-            "Input_iid": gold.instance_id,
-            "image": inputs["image"],
-            "region": inputs["bboxes"],
-            "rank": item.rank,
-            "candidates": [
-                {
-                    "source_iid": candidate.candidate,
-                    "inference": known[candidate.candidate]["targets"]["inference"],
-                    "annot1": float(candidate.ratings[0]),
-                    "annot2": float(candidate.ratings[1]),
-                }
-                for candidate in judged.candidates
-            ],
-        },
+        row=row,
         workers=tuple(workers[:2]),
+        sha256=content_sha256(row),
     )

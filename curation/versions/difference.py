@@ -14,6 +14,16 @@ class Difference:
     before: int
     after: int
 
+    def counts(self) -> dict[str, int]:
+        """Return how many rows were added, removed and changed, and how many there are before and after."""
+        return {
+            "added": len(self.added),
+            "removed": len(self.removed),
+            "changed": len(self.changed),
+            "before": self.before,
+            "after": self.after,
+        }
+
 
 def difference(before: Mapping[str, str], after: Mapping[str, str]) -> Difference:
     """Compare the row hashes of two versions, each ``{instance id: sha256}``."""

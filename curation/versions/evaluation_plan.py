@@ -107,6 +107,30 @@ class SplitSets:
             name: count for name, count in {COMPARISON: rated, LOCALIZATION: pairs, **counts}.items() if count
         }
 
+    @property
+    def photos(self) -> frozenset[str]:
+        """What rows call the photos that are asked about."""
+        paired = {pair.image.url for chunk in self.chunks for pair in chunk}
+        located = {pair.image.url for image in self.localization.images for pair in image.pairs}
+        return frozenset(paired | located | {row["image"]["url"] for row in self.comparison})
+
+    def kept_names(self, percent: int) -> list[str]:
+        """Return what keys call a share of the photos, and the pairs on them. Nobody else can make the same draw.
+
+        Raises:
+            InvalidInput: all photos, or none, would be kept.
+        """
+        ordered = sorted(self.photos, key=lambda url: self.ids.of("kept", url))
+        count = round(len(ordered) * percent / 100)
+        if not 0 < count < len(ordered):
+            raise InvalidInput(
+                f"private share: {percent} % of {len(ordered)} photos is {count}; keep one at least, and show one"
+            )
+        kept = set(ordered[:count])
+        pairs = {pair.instance_id for chunk in self.chunks for pair in chunk if pair.image.url in kept}
+        rated = {row["Input_iid"] for row in self.comparison if row["image"]["url"] in kept}
+        return sorted(kept | pairs | rated)
+
     def raw(self, name: str) -> Mapping[str, Any]:
         """Return the answer key of one file, as ``curation.evaluation.held_keys.Keys``."""
         if name == COMPARISON:

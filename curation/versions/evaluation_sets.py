@@ -16,9 +16,9 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from curation.evaluation.held_keys import COMPARISON, LOCALIZATION, RETRIEVAL, in_file_order, task_of
+from curation.evaluation.held_keys import COMPARISON, KEPT, LOCALIZATION, RETRIEVAL, in_file_order, task_of
 from curation.evaluation.sets import Asked, given_pairs, proposed_pairs, retrieval_ids
-from curation.files import partial_folder
+from curation.files import partial_folder, put_folder
 from curation.models import DatasetVersion, ProposalRun
 from curation.records import ImageReference, InvalidInput, ObservationRecord, Region
 from curation.versions.evaluation_plan import SetOptions, SplitSets, plan_sets
@@ -40,13 +40,17 @@ Tell = Callable[[int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class WrittenSets:
-    """What was written. expected: scores per file of a submission; manifest_sha256: of the manifest's bytes."""
+    """What was written. expected: scores per file of a submission; manifest_sha256: of the manifest's bytes.
+
+    photos: what instances call the photos that they ask about.
+    """
 
     folder: Path
     expected: Mapping[str, int]
     left_out: Mapping[str, int]
     manifest_sha256: str
     files: tuple[WrittenFile, ...]
+    photos: frozenset[str]
 
 
 def write_evaluation_sets(
@@ -56,6 +60,7 @@ def write_evaluation_sets(
     out: Path,
     proposals: ProposalRun | None,
     options: SetOptions | None = None,
+    kept_percent: int = 0,
     tell: Tell = lambda done, total: None,
 ) -> WrittenSets:
     """Write the three tasks of a split of a sealed version into ``out``, whole or not at all.
@@ -63,6 +68,7 @@ def write_evaluation_sets(
     Args:
         split: train, val or test; empty is the whole version. out: absent or empty.
         proposals: where proposed boxes come from; localization has the annotators' regions alone without.
+        kept_percent: of the photos, whose names are written beside the keys; what is made of them is the caller's.
         tell: told after each file how many of how many there are; may raise to stop.
 
     Raises:
@@ -79,11 +85,14 @@ def write_evaluation_sets(
             partial.mkdir()
             (partial / HELD).mkdir(mode=0o700)
             files = tuple(_write_all(partial, sets, tell))
+            if kept_percent:
+                names = {"percent": kept_percent, "names": sets.kept_names(kept_percent)}
+                files += (write_file(partial, f"{HELD}/{KEPT}", [pretty_json(names)]),)
             manifest = write_file(partial, MANIFEST, [pretty_json(_manifest(sets, files))])
-            partial.rename(out)
+            put_folder(partial, out)
     except OSError as error:
         raise InvalidInput(f"{out}: cannot be written ({error.strerror}); choose another folder") from error
-    return WrittenSets(out, sets.expected, sets.left_out, manifest.sha256, files)
+    return WrittenSets(out, sets.expected, sets.left_out, manifest.sha256, files, sets.photos)
 
 
 def _write_all(folder: Path, sets: SplitSets, tell: Tell) -> Iterator[WrittenFile]:

@@ -12,11 +12,12 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from curation.files import partial_folder, sha256_if_readable
+from curation.files import partial_folder, put_folder, sha256_if_readable
 from curation.models import DatasetVersion, Part, VersionImage, VersionRow
 from curation.versions import leaderboard
 from curation.versions.region_pictures import picture_name, region_pictures
 from curation.versions.seal import Header, SealedImage, SealedRow, annotators_sha256, seal_lines
+from hits.domain.crashpoints import crash_point
 from hits.domain.hashing import canonical_json
 
 FORMAT = "deerstalker-export/1"
@@ -81,7 +82,8 @@ def export_version(
             files = [write_file(partial, name, pieces) for name, pieces in _files(version, regions=regions)]
             manifest = _manifest(version, files) | (_left_out(version, files) if regions else {})
             write_file(partial, MANIFEST, [pretty_json(manifest)])
-            partial.rename(folder)
+            crash_point("export.before_rename")
+            put_folder(partial, folder)
     except OSError:
         if _holds(folder, version, regions=regions):
             return _written(folder)  # somebody else wrote the same export a moment ago
@@ -199,7 +201,7 @@ def sealed_text(version: DatasetVersion) -> Iterator[bytes]:
         ),
         (
             SealedImage(url, sha256, facts)
-            for url, sha256, facts in images.values_list("url", "sha256", "facts")
+            for url, sha256, facts in images.values_list("url", "sha256", "facts").iterator(chunk_size=_CHUNK)
         ),
         (
             SealedRow(part, instance_id, split, sha256, annotators_sha256(instance_id, workers))
@@ -223,6 +225,7 @@ def write_file(folder: Path, name: str, pieces: Iterable[bytes]) -> WrittenFile:
     with path.open("xb") as file:
         for piece in pieces:
             file.write(piece)
+            crash_point("export.amid_file")
             digest.update(piece)
             size += len(piece)
         file.flush()

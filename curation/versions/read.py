@@ -4,14 +4,16 @@ Needs the files only, no database. An error names the file and, where it can be 
 """
 
 import json
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from curation.files import sha256_if_readable
 from curation.records import ImageReference, InvalidInput, ObservationRecord, Region
+from curation.sources.json_stream import iterate_list
 from curation.versions.seal import annotators_sha256
+from curation.versions.spool import Spool
 from hits.domain.hashing import content_sha256
 
 MANIFEST = "manifest.json"
@@ -45,15 +47,65 @@ class ReadVersion:
     answer_key: dict[str, Any] | None
 
 
-@dataclass(slots=True)
+_SCHEMA = """
+CREATE TABLE image (url TEXT PRIMARY KEY, sha256 TEXT) WITHOUT ROWID;
+CREATE TABLE sealed (part TEXT, id TEXT, sha256 TEXT, annotators TEXT, PRIMARY KEY (part, id)) WITHOUT ROWID;
+CREATE TABLE found (id TEXT PRIMARY KEY) WITHOUT ROWID;
+"""
+
+
 class _Seal:
-    header: dict[str, Any]
-    images: dict[str, str] = field(default_factory=dict)
-    rows: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
+    """The lines of a seal and the ids of the pairs that were found so far; they wait on the disk."""
+
+    def __init__(self, header: dict[str, Any]) -> None:
+        self.header = header
+        self._spool = Spool(_SCHEMA)
+
+    def add(self, lines: Iterable[dict[str, Any]]) -> None:
+        """Take the lines below the header."""
+        for line in lines:
+            if "image" in line:
+                values = (line["image"], line["sha256"])
+                self._spool.run("INSERT OR REPLACE INTO image VALUES (?, ?)", values)
+            else:
+                row = (line["part"], line["row"], line["sha256"], line["annotators"])
+                self._spool.run("INSERT OR REPLACE INTO sealed VALUES (?, ?, ?, ?)", row)
+
+    def sha256_of(self, key: str) -> str | None:
+        """Return the hash of a pair; ``None`` for one that was not sealed."""
+        return self._of("SELECT sha256 FROM sealed WHERE part = 'observation' AND id = ?", key)
+
+    def annotators_of(self, part: str, key: str) -> str | None:
+        """Return the hash of a row's annotators; ``None`` for a row that was not sealed."""
+        return self._of("SELECT annotators FROM sealed WHERE part = ? AND id = ?", part, key)
+
+    def has_image(self, url: str) -> bool:
+        """Whether an image was sealed."""
+        return self._of("SELECT sha256 FROM image WHERE url = ?", url) is not None
+
+    def images(self) -> Iterator[tuple[str, str]]:
+        """Yield (url, sha256) of the images, by url."""
+        return (
+            (url, sha256) for url, sha256 in self._spool.rows("SELECT url, sha256 FROM image ORDER BY url")
+        )
+
+    def find(self, key: str) -> bool:
+        """Note that a file holds a pair; false for one that was noted before."""
+        return self._spool.run("INSERT OR IGNORE INTO found VALUES (?)", (key,)).rowcount == 1
+
+    def missing(self) -> tuple[int, str]:
+        """Return how many pairs no file holds, and the first of them."""
+        where = "FROM sealed WHERE part = 'observation' AND id NOT IN (SELECT id FROM found)"
+        (found,) = self._spool.rows(f"SELECT count(*), coalesce(min(id), '') {where}")
+        return found
+
+    def _of(self, query: str, *values: str) -> str | None:
+        found = self._spool.first(query, values)
+        return None if found is None else str(found)
 
 
 def read_version(folder: Path, *, images: Path | None = None) -> ReadVersion:
-    """Return the version in ``folder`` after checking everything that its seal covers.
+    """Return the version in ``folder`` after checking everything that its seal covers. All of it is in memory.
 
     Args:
         folder: what ``export_version`` wrote.
@@ -64,9 +116,8 @@ def read_version(folder: Path, *, images: Path | None = None) -> ReadVersion:
     """
     manifest = _load(folder, MANIFEST)
     seal = _read_seal(folder, manifest)
-    raw = [record for name in _pair_files(manifest) for record in _checked_pairs(folder, name, seal)]
-    _check_all_there(raw, seal)
-    workers = _checked_annotators(folder, seal)
+    raw = list(_checked_pairs(folder, manifest, seal))
+    workers = dict(_checked_annotators(folder, seal))
     _check_files(folder, manifest)
     if images is not None:
         _check_images(images, seal)
@@ -78,11 +129,30 @@ def read_version(folder: Path, *, images: Path | None = None) -> ReadVersion:
         seal=manifest["seal"],
         records=[record_of(record) for record in raw],
         raw=raw,
-        images=seal.images,
+        images=dict(seal.images()),
         workers=workers,
         statistics=_load(folder, STATISTICS),
         answer_key=_load(folder, ANSWER_KEY) if ANSWER_KEY in names else None,
     )
+
+
+def check_export(folder: Path, *, images: Path | None = None) -> int:
+    """Check all that ``read_version`` checks, in the same order, and return how many pairs there are.
+
+    Memory does not grow with the version.
+
+    Raises:
+        BrokenExport: a file or row is missing, foreign or changed.
+    """
+    manifest = _load(folder, MANIFEST)
+    seal = _read_seal(folder, manifest)
+    pairs = sum(record_of(record) is not None for record in _checked_pairs(folder, manifest, seal))
+    for _ in _checked_annotators(folder, seal):
+        pass
+    _check_files(folder, manifest)
+    if images is not None:
+        _check_images(images, seal)
+    return pairs
 
 
 def record_of(raw: dict[str, Any]) -> ObservationRecord:
@@ -138,11 +208,7 @@ def _read_seal(folder: Path, manifest: dict[str, Any]) -> _Seal:
     seal = _Seal(header=next(lines)[1])
     if seal.header.get("rehearsal") != manifest.get("rehearsal"):
         raise BrokenExport(f"{MANIFEST}: rehearsal is not what the seal says; the manifest was changed")
-    for _, line in lines:
-        if "image" in line:
-            seal.images[line["image"]] = line["sha256"]
-        else:
-            seal.rows[line["part"], line["row"]] = line
+    seal.add(line for _, line in lines)
     return seal
 
 
@@ -150,42 +216,48 @@ def _pair_files(manifest: dict[str, Any]) -> list[str]:
     return [file["name"] for file in manifest["files"] if file["name"].startswith("sherlock")]
 
 
-def _checked_pairs(folder: Path, name: str, seal: _Seal) -> list[dict[str, Any]]:
-    records = _load(folder, name)
-    if not isinstance(records, list):
-        raise BrokenExport(f"{name}: must be a list of records")
-    for position, record in enumerate(records):
-        key = record.get("instance_id") if isinstance(record, dict) else None
-        line = seal.rows.get(("observation", str(key)))
-        if line is None:
-            raise BrokenExport(f"{name}: row {position} ({key}) is not in the seal")
-        if content_sha256(record) != line["sha256"]:
-            raise BrokenExport(f"{name}: row {position} ({key}) was changed after sealing")
-        if record["inputs"]["image"]["url"] not in seal.images:
-            raise BrokenExport(f"{name}: row {position} ({key}) shows an image that the seal does not list")
-    return records
-
-
-def _check_all_there(raw: list[dict[str, Any]], seal: _Seal) -> None:
-    found = [record["instance_id"] for record in raw]
-    if len(set(found)) != len(found):
-        raise BrokenExport("the files of pairs hold a row twice; export the version again")
-    missing = sorted(key for part, key in seal.rows if part == "observation" and key not in set(found))
+def _checked_pairs(folder: Path, manifest: dict[str, Any], seal: _Seal) -> Iterator[dict[str, Any]]:
+    """Yield the pairs of all files, each checked against its hash; at the end, that none is missing."""
+    for name in _pair_files(manifest):
+        for position, record in enumerate(_records(folder, name)):
+            _check_pair(record, f"{name}: row {position}", seal)
+            yield record
+    missing, first = seal.missing()
     if missing:
-        raise BrokenExport(f"row {missing[0]} stands in the seal but in no file ({len(missing)} are missing)")
+        raise BrokenExport(f"row {first} stands in the seal but in no file ({missing} are missing)")
 
 
-def _checked_annotators(folder: Path, seal: _Seal) -> dict[str, str]:
-    workers: dict[str, str] = {}
+def _check_pair(record: Any, place: str, seal: _Seal) -> None:
+    key = record.get("instance_id") if isinstance(record, dict) else None
+    sha256 = seal.sha256_of(str(key))
+    if sha256 is None:
+        raise BrokenExport(f"{place} ({key}) is not in the seal")
+    if content_sha256(record) != sha256:
+        raise BrokenExport(f"{place} ({key}) was changed after sealing")
+    if not seal.has_image(record["inputs"]["image"]["url"]):
+        raise BrokenExport(f"{place} ({key}) shows an image that the seal does not list")
+    if not seal.find(str(key)):
+        raise BrokenExport(f"{place} ({key}): the files of pairs hold a row twice; export the version again")
+
+
+def _records(folder: Path, name: str) -> Iterator[Any]:
+    """Yield the values of a file that is one JSON list, one in memory at a time."""
+    try:
+        for located in iterate_list(folder / name):
+            yield located.value
+    except InvalidInput as error:
+        raise BrokenExport(f"{name}: is no list of records ({error}); export the version again") from error
+
+
+def _checked_annotators(folder: Path, seal: _Seal) -> Iterator[tuple[str, str]]:
+    """Yield (id, keyed hash of its author) of each pair; lines of other parts are checked only."""
     for number, line in _lines(folder, ANNOTATORS):
         part, key = line.get("part"), line.get("instance_id")
-        sealed = seal.rows.get((str(part), str(key)))
         who = [line[name] for name in ("worker", "annot1", "annot2") if name in line]
-        if sealed is None or annotators_sha256(str(key), who) != sealed["annotators"]:
+        if annotators_sha256(str(key), who) != seal.annotators_of(str(part), str(key)):
             raise BrokenExport(f"{ANNOTATORS}: line {number} ({key}) is not what was sealed")
         if part == "observation":
-            workers[str(key)] = line["worker"]
-    return workers
+            yield str(key), line["worker"]
 
 
 def _check_files(folder: Path, manifest: dict[str, Any]) -> None:
@@ -198,7 +270,7 @@ def _check_files(folder: Path, manifest: dict[str, Any]) -> None:
 
 
 def _check_images(folder: Path, seal: _Seal) -> None:
-    for url, sha256 in seal.images.items():
+    for url, sha256 in seal.images():
         digest = sha256_if_readable(folder / url)
         if digest != sha256:
             raise BrokenExport(f"{url}: {'is missing' if not digest else 'is another image than was sealed'}")

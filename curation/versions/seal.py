@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from curation.versions.spool import sorted_by_key
 from hits.domain.hashing import canonical_json, content_sha256
 
 FORMAT = "deerstalker-seal/1"
@@ -51,7 +52,10 @@ def annotators_sha256(instance_id: str, workers: Iterable[str]) -> str:
 
 
 def seal_lines(header: Header, images: Iterable[SealedImage], rows: Iterable[SealedRow]) -> Iterator[bytes]:
-    """Yield the seal's lines: the header, then images by url, then rows by part and id."""
+    """Yield the seal's lines: the header, then images by url, then rows by part and id.
+
+    They are put in order on the disk, so that memory does not grow with the rows.
+    """
     yield _line(
         {
             "format": FORMAT,
@@ -62,18 +66,24 @@ def seal_lines(header: Header, images: Iterable[SealedImage], rows: Iterable[Sea
             "rows": header.rows,
         }
     )
-    for image in sorted(images, key=lambda image: image.url):
-        yield _line({"image": image.url, "sha256": image.sha256, "facts": image.facts})
-    for row in sorted(rows, key=lambda row: (row.part, row.instance_id)):
-        yield _line(
-            {
-                "part": row.part,
-                "row": row.instance_id,
-                "split": row.split,
-                "sha256": row.sha256,
-                "annotators": row.annotators,
-            }
-        )
+    yield from sorted_by_key((image.url, _image_line(image)) for image in images)
+    yield from sorted_by_key((f"{row.part}\0{row.instance_id}", _row_line(row)) for row in rows)
+
+
+def _image_line(image: SealedImage) -> bytes:
+    return _line({"image": image.url, "sha256": image.sha256, "facts": image.facts})
+
+
+def _row_line(row: SealedRow) -> bytes:
+    return _line(
+        {
+            "part": row.part,
+            "row": row.instance_id,
+            "split": row.split,
+            "sha256": row.sha256,
+            "annotators": row.annotators,
+        }
+    )
 
 
 def seal_sha256(lines: Iterable[bytes]) -> str:

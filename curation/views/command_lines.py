@@ -91,8 +91,9 @@ def _differing(
 
 
 def _deduplication(job: Job, runs: Runs) -> Words:
-    defaults = asdict(DedupOptions(fraction=1)) | {"fraction": None}
-    return _project(job) + _differing(job.args["options"], defaults, {"fraction": "share"})
+    given = dict(job.args["options"])
+    set_aside = ["--set-aside"] if given.pop("set_aside", False) else []
+    return _project(job) + _differing(given, asdict(DedupOptions()), {"fraction": "share"}) + set_aside
 
 
 def _features(job: Job, runs: Runs) -> Words:

@@ -47,7 +47,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class DotPlot:
-    """Dots and intervals over one axis."""
+    """Dots and intervals over one axis; ``interval_words`` say what an interval is."""
 
     title: str
     unit: str
@@ -55,6 +55,7 @@ class DotPlot:
     ticks: tuple[tuple[str, str], ...]
     lines: tuple[Line, ...]
     note: str
+    interval_words: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +74,7 @@ def dot_plot(
     unit: str = "%",
     lines: Mapping[str, float] | None = None,
     note: str = "",
+    interval_words: str = "95 % interval",
 ) -> DotPlot | None:
     """Return a plot of the rows that have a value; nothing when none has one.
 
@@ -88,8 +90,8 @@ def dot_plot(
         Line(axis.x(value), f"{words} {decimals(value, 1)}", axis.at(value) > RIGHT_OF, f"line-{number}")
         for number, (words, value) in enumerate((lines or {}).items(), start=1)
     )
-    made = tuple(_dot_row(row, axis) for row in kept)
-    return DotPlot(title, unit, made, tuple(axis.ticks()), drawn, note)
+    made = tuple(_dot_row(row, axis, interval_words) for row in kept)
+    return DotPlot(title, unit, made, tuple(axis.ticks()), drawn, note, interval_words)
 
 
 def _numbers(figure: Mapping[str, float | None]) -> list[float]:
@@ -97,9 +99,11 @@ def _numbers(figure: Mapping[str, float | None]) -> list[float]:
     return [value for name in ("value", "low", "high") if (value := figure.get(name)) is not None]
 
 
-def _dot_row(row: Named, axis: Axis) -> DotRow:
+def _dot_row(row: Named, axis: Axis, interval_words: str) -> DotRow:
     marks = tuple(
-        _mark(kind, figure, axis) for kind, figure in row.figures.items() if figure.get("value") is not None
+        _mark(kind, figure, axis, interval_words)
+        for kind, figure in row.figures.items()
+        if figure.get("value") is not None
     )
     first = row.figures.get("ours", {})
     value = first.get("value")
@@ -114,13 +118,13 @@ def _dot_row(row: Named, axis: Axis) -> DotRow:
     )
 
 
-def _mark(kind: str, figure: Mapping[str, float | None], axis: Axis) -> Mark:
+def _mark(kind: str, figure: Mapping[str, float | None], axis: Axis, interval_words: str) -> Mark:
     value, low, high = figure["value"], figure.get("low"), figure.get("high")
     assert value is not None
     words = f"{kind} {decimals(value, 1)}"
     if low is None or high is None:
         return Mark(kind, axis.x(value), None, None, words)
-    words = f"{words}, 95 % interval {decimals(low, 1)} to {decimals(high, 1)}"
+    words = f"{words}, {interval_words} {decimals(low, 1)} to {decimals(high, 1)}"
     return Mark(kind, axis.x(value), axis.x(low), percent(axis.at(high) - axis.at(low)), words)
 
 

@@ -80,6 +80,9 @@ def all_cells(evaluation: Evaluation) -> list[FigureCell]:
     return cells(evaluation) + ([] if more.count is None else [more])
 
 
+TOO_FEW = "too few for an interval"
+
+
 def _cell(figures: Mapping[str, Any], measure: Measure, path: tuple[str, str]) -> FigureCell:
     found = figure_of(figures, path)
     value = found.get("value")
@@ -88,7 +91,7 @@ def _cell(figures: Mapping[str, Any], measure: Measure, path: tuple[str, str]) -
         words=measure.title,
         short=measure.short,
         value="–" if value is None else decimals(value, 1),
-        interval=charts.interval(found),
+        interval=charts.interval(found) or (TOO_FEW if value is not None else ""),
         count=count_of(figures, measure) if value is not None else None,
         of=measure.counted,
         unit=measure.unit,
@@ -163,7 +166,7 @@ def plots(rows: Sequence[Evaluation], slug: str) -> list[DotPlot]:
 
 def _told_apart(rows: Iterable[Evaluation]) -> dict[int, str]:
     """Return what a plot calls each row: its label, with its number where several have that label."""
-    labels = {one.pk: one.label for one in rows}
+    labels = {one.pk: _marked(one) for one in rows}
     often = Counter(labels.values())
     return {pk: f"{label}, {pk}" if often[label] > 1 else label for pk, label in labels.items()}
 
@@ -174,6 +177,11 @@ NOTES = {
     "auto_accuracy": "The best of 100 proposed boxes overlaps with the pair’s by more than half.",
     "p_at_1": "The pair’s own text is ranked first among those of its chunk.",
 }
+
+
+def _marked(one: Evaluation) -> str:
+    """Return an evaluation's name in plots, with a word where its figures are flattered."""
+    return f"{one.label} (pairs known)" if one.known_pairs else one.label
 
 
 def _chances(rows: Iterable[Evaluation]) -> dict[str, float]:
@@ -215,7 +223,7 @@ def scatter_of(rows: Iterable[Evaluation], slug: str) -> Plot | None:
         is_model = one.texts == "inference" and one.source in _MODELS and is_usual(one)
         if x is not None and y is not None and is_model:
             url = reverse("evaluation", args=[slug, one.pk])
-            points.append({"x": x, "y": y, "label": one.label, "url": url, "kind": one.source})
+            points.append({"x": x, "y": y, "label": _marked(one), "url": url, "kind": one.source})
     if len(points) < 2:  # noqa: PLR2004 - a dot alone shows nothing
         return None
     return charts.scatter(points, summary=_correlation_words(points))

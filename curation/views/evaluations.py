@@ -1,5 +1,6 @@
 """Evaluations: what was measured, several beside one another, one with all its figures, and a form for more."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from django import forms
@@ -228,18 +229,30 @@ def error_analysis(request: HttpRequest, project: Project, analysis_id: int) -> 
 def _areas(found: ErrorAnalysis) -> charts.DotPlot | None:
     predictors = found.figures.get("predictors", {})
     rows = [
-        charts.Named(words, "", {"ours": predictors[name], "paper": {"value": predictors[name]["paper"]}})
+        charts.Named(
+            words, "", {"ours": _over_chance(predictors[name]), "paper": {"value": predictors[name]["paper"]}}
+        )
         for name, words in PREDICTORS.items()
         if name in predictors
     ]
     chance = {"Chance": found.figures.get("chance", 50.0)}
-    return charts.dot_plot("Area under the ROC curve", rows, lines=chance)
+    return charts.dot_plot("Area under the ROC curve", rows, lines=chance, interval_words="95 % by chance")
+
+
+def _over_chance(area: Mapping[str, Any]) -> dict[str, float | None]:
+    """Return an area with the band of chance; an analysis from before it was reckoned has the area alone."""
+    chance = area.get("chance", {})
+    return {"value": area["value"], "low": chance.get("low"), "high": chance.get("high")}
 
 
 def _predictors(found: ErrorAnalysis) -> list[tuple[str, dict[str, Any], str]]:
     predictors = found.figures.get("predictors", {})
     return [
-        (words, predictors[name], ", ".join(f"{fold:.0f}" for fold in predictors[name]["folds"]))
+        (
+            words,
+            predictors[name].get("chance", {}),
+            ", ".join(f"{fold:.0f}" for fold in predictors[name]["folds"]),
+        )
         for name, words in PREDICTORS.items()
         if name in predictors
     ]

@@ -13,6 +13,7 @@ from curation.selectors.round_sets import SetOrder
 from curation.selectors.scorers import PREFIX
 from curation.services import JudgesPage, RoundOptions
 from curation.services.comparison import PER_PAGE
+from curation.services.dedup import near_copy_distance
 from curation.services.sources import TITLES
 from curation.views.features import ENCODERS, PUBLISHED_CLIP
 from curation.views.readings import DEDUP_KEEPS, DEDUP_LINKAGES, RULES, Rule
@@ -48,14 +49,14 @@ def encoder_field(
 
 
 class DedupForm(PageForm):
-    """Which of a project's photos are clustered and how, and which one of a cluster stays."""
+    """Which of a project's photos are clustered and how, and which one of a cluster is kept."""
 
     source = forms.ChoiceField(
         required=False,
         label="Photos",
         help_text="The paper clustered Visual Genome alone. The marks of other photos stay.",
     )
-    cuts: ClassVar[Mapping[str, str]] = {"share": "fraction", "clusters": "clusters", "distance": "distance"}
+    cuts: ClassVar[Mapping[str, str]] = {"distance": "distance", "share": "fraction", "clusters": "clusters"}
     cut = forms.ChoiceField(
         required=False,
         choices=[(name, name.capitalize()) for name in cuts],
@@ -66,27 +67,29 @@ class DedupForm(PageForm):
         required=False,
         min_value=0.1,
         max_value=PERCENT,
-        initial=90,
-        label="Share kept, %",
-        help_text="So many of 100 photos are left. The paper’s is 80K of 108K, 74 %.",
+        label="Photos to keep, %",
+        help_text="The others are set aside, however unlike they are. The paper kept 80K of 108K, 74 %.",
     )
     clusters = forms.IntegerField(
-        required=False, min_value=1, label="Photos kept", help_text="This number of photos is left."
+        required=False, min_value=1, label="Number of photos to keep", help_text="The others are set aside."
     )
     distance = forms.FloatField(
         required=False,
         min_value=0,
         label="Cosine distance",
         help_text=(
-            "Photos at most this far apart are merged: 0 is alike, 1 has nothing in common. "
-            "Ward has another unit, the height of a merge: for two photos the root of twice their distance."
+            "Photos at most this far apart (1 − cosine) form a group. Leave it empty for near copies alone: "
+            f"{near_copy_distance(POOLED_ENCODER):g} with EfficientNet-lite0, {near_copy_distance(PUBLISHED_CLIP):g} "
+            "with CLIP. Ward’s unit is the height of a merge: for two photos the root of twice their distance."
         ),
     )
     linkage = forms.ChoiceField(
         choices=list(DEDUP_LINKAGES.items()), label="Linkage", help_text="How far apart two clusters are."
     )
-    keep = forms.ChoiceField(required=False, choices=list(DEDUP_KEEPS.items()), label="Who stays")
-    seed = forms.IntegerField(min_value=0, initial=0, label="Seed", help_text="Of the random draw.")
+    keep = forms.ChoiceField(required=False, choices=list(DEDUP_KEEPS.items()), label="Photo to keep")
+    seed = forms.IntegerField(
+        min_value=0, initial=0, label="Seed", help_text="For the random choice of the photo to keep."
+    )
     encoders: ClassVar[Sequence[str]] = (POOLED_ENCODER, PUBLISHED_CLIP)
 
     def __init__(
@@ -94,10 +97,12 @@ class DedupForm(PageForm):
         *args: Any,
         used: Sequence[str] = (),
         sources: Mapping[str, int] | None = None,
+        last: Mapping[str, Any] | None = None,
         **kwargs: Any,
     ) -> None:
-        """Take the names of ``used`` encoders, and of ``sources`` the numbers of photos that they gave."""
-        super().__init__(*args, **kwargs)
+        """Take the names of ``used`` encoders, of ``sources`` how many photos each has, and ``last`` options."""
+        initial = _dedup_initial(last or {})
+        super().__init__(*args, initial=initial, **kwargs)
         if sources:
             named = [(name, f"{TITLES[Source(name)]}: {count:,}") for name, count in sources.items()]
             self.fields["source"].choices = [("", "All photos"), *named]  # type: ignore[attr-defined]
@@ -106,13 +111,14 @@ class DedupForm(PageForm):
         self.fields["encoder"] = encoder_field(self.encoders, used, "By what photos are compared.")
         for name in self.cuts:  # the radio button's label names the choice, this one the number beside it
             self.fields[name].widget.attrs["aria-label"] = self.fields[name].label
-        self.chosen_cut = (self.data.get("cut") if self.is_bound else None) or "share"
+        self.chosen_cut = (self.data.get("cut") if self.is_bound else initial.get("cut")) or "distance"
 
     def clean(self) -> dict[str, Any]:
-        """Demand a value where the merging is said to end."""
+        """Demand a value where the merging is said to end; a distance has a default."""
         given = super().clean() or self.cleaned_data
-        given["cut"] = given.get("cut") or "share"
-        if given.get(given["cut"]) is None and given["cut"] not in self.errors:
+        given["cut"] = given.get("cut") or "distance"
+        is_missing = given.get(given["cut"]) is None and given["cut"] not in self.errors
+        if is_missing and given["cut"] != "distance":
             self.add_error(given["cut"], "Give a number here, or choose another end.")
         return given
 
@@ -134,6 +140,20 @@ class DedupForm(PageForm):
             "encoder": given["encoder"],
             "source": given.get("source", ""),
         }
+
+
+def _dedup_initial(last: Mapping[str, Any]) -> dict[str, Any]:
+    """The values of a ``DedupForm`` that asks for the same as an earlier run; a default distance is left empty."""
+    if not last:
+        return {}
+    initial = {name: last.get(name) for name in ("linkage", "keep", "seed", "encoder", "source", "clusters")}
+    distance = last.get("distance")
+    if distance is not None and distance != near_copy_distance(last["encoder"], last["linkage"]):
+        initial["distance"] = distance
+    if last.get("fraction") is not None:
+        initial["share"] = _plain(round(PERCENT * last["fraction"], 6))
+    cut = next((cut for cut, name in DedupForm.cuts.items() if last.get(name) is not None), "")
+    return {name: value for name, value in initial.items() if value is not None} | {"cut": cut}
 
 
 class RoundForm(PageForm):

@@ -14,6 +14,7 @@ from curation.selectors import leaderboard_tables as tables
 from curation.selectors import leaderboards as stored
 from curation.selectors.proposals import runs
 from curation.services import leaderboards as services
+from curation.versions import photos
 from curation.views.leaderboard_forms import BoardForm, NewBoardForm, TeamForm
 from curation.views.leaderboards import STATES, receipt, sentence
 from hits.domain.states import OPEN_JOB_STATES, STOPPED_JOB_STATES, JobState, Role
@@ -179,6 +180,7 @@ def _made(request: HttpRequest, form: NewBoardForm) -> Leaderboard:
         wording=given["wording"],
         limits=given["limits"],
         proposals=given["run"],
+        data=services.Data(given["photos"] or photos.LICENSED, given["private_share"] or 0),
         by=person(request),
     )
 

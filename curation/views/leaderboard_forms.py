@@ -9,6 +9,7 @@ from curation.models import DatasetVersion, ProposalRun
 from curation.models.leaderboards import Leaderboard
 from curation.services import leaderboard_entries as entries
 from curation.services import leaderboards as services
+from curation.versions import photos
 from hits.forms import PageForm
 from hits.services.errors import Refused
 
@@ -68,12 +69,40 @@ class BoardForm(PageForm):
 class NewBoardForm(BoardForm):
     """A new leaderboard: on which rows, and with which boxes to choose among."""
 
-    field_order = ["rows", "proposals", "title", "note", "daily_limit", "total_limit"]
+    field_order = [
+        "rows",
+        "proposals",
+        "photos",
+        "private_share",
+        "title",
+        "note",
+        "daily_limit",
+        "total_limit",
+    ]
     rows = forms.ChoiceField(label="Sealed version and split")
     proposals = forms.ChoiceField(
         required=False,
         label="Boxes to find an inference in",
         help_text="Beside the true ones. 100 proposed boxes a photo, as published.",
+    )
+    photos = forms.ChoiceField(
+        required=False,
+        choices=[
+            (photos.LICENSED, "Those whose licence lets copies be given"),
+            (photos.EVERY, "All of them: we may pass them on"),
+            (photos.NONE, "None of them"),
+        ],
+        label="Photos that teams get as files",
+        help_text="The others are named by their source’s address and sha256.",
+    )
+
+    private_share = forms.IntegerField(
+        required=False,
+        min_value=0,
+        max_value=services.MOST_PRIVATE,
+        initial=0,
+        label="Photos kept for the end, %",
+        help_text="Their figures are shown when the leaderboard is closed, beside the others.",
     )
 
     def __init__(

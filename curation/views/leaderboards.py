@@ -1,6 +1,6 @@
 """Leaderboards as everybody sees them: the table with its plots, handing in, and what came of it."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import wraps
 from typing import Any
 
@@ -13,7 +13,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
-from django.views.decorators.http import require_http_methods, require_safe
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 from rest_framework.throttling import BaseThrottle
 
 from curation.evaluation.held_keys import in_file_order
@@ -68,21 +68,37 @@ def board(request: HttpRequest, board: Leaderboard) -> HttpResponse:
     table = tables.make_table(board, entries, sort=request.GET.get("sort", ""), every_entry=every)
     places = {measure.name: place for place, measure in enumerate(table.measures)}
     page = Paginator(table.rows, ROWS_PER_PAGE).get_page(request.GET.get("page"))
-    context = _about(request, board) | {
-        "table": table,
-        "page": page,
+    context = (
+        _about(request, board)
+        | _cells(table, page)
+        | {
+            "table": table,
+            "page": page,
+            "shown_percent": 100 - board.options.get("private_share", 0),
+            "time_plot": charts.over_time(
+                entries, table.sort, table.references, places.get(table.sort.name, 0)
+            ),
+            "human_plot": charts.human_agreement([row.entry for row in table.rows], table.references, places),
+            "files": stored.public_files(board),
+            "expected": _expected(board),
+        }
+    )
+    if stored.shows_kept(board):
+        final = tables.make_table(board, entries, sort=table.sort.name, every_entry=every, kept=True)
+        context["final"] = _cells(final, final.rows[:ROWS_PER_PAGE])
+    return render(request, "leaderboard/board.html", context)
+
+
+def _cells(table: tables.Table, rows: Iterable[tables.Row]) -> dict[str, Any]:
+    """Return a table's heads and lines, each figure beside its measure."""
+    return {
         "groups": _groups(table),
         "columns": list(zip(table.measures, table.counts, strict=True)),
-        "rows": [(row, list(zip(table.measures, row.figures, row.best, strict=True))) for row in page],
+        "rows": [(row, list(zip(table.measures, row.figures, row.best, strict=True))) for row in rows],
         "references": [
             (one, list(zip(table.measures, one.figures, strict=True))) for one in table.references
         ],
-        "time_plot": charts.over_time(entries, table.sort, table.references, places.get(table.sort.name, 0)),
-        "human_plot": charts.human_agreement([row.entry for row in table.rows], table.references, places),
-        "files": stored.public_files(board),
-        "expected": _expected(board),
     }
-    return render(request, "leaderboard/board.html", context)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -140,6 +156,32 @@ def mine(request: HttpRequest, board: Leaderboard) -> HttpResponse:
 @board_page
 def entry(request: HttpRequest, board: Leaderboard, receipt: str) -> HttpResponse:
     """Show where a submission stands, to whoever has its receipt: the address that its sender was led to."""
+    return _entry_page(request, board, _with_receipt(board, receipt), KeyForm())
+
+
+@require_POST
+@login_not_required
+@never_cache
+@sensitive_post_parameters("key")
+@board_page
+def withdraw(request: HttpRequest, board: Leaderboard, receipt: str) -> HttpResponse:
+    """Take an entry out of the table, by its team's key; it is not put back."""
+    found = _with_receipt(board, receipt)
+    form = KeyForm(request.POST)
+    status = 400
+    if form.is_valid():
+        try:
+            services.withdraw(team=_entered(request, board, form.cleaned_data["key"]), entry=found)
+            return redirect("leaderboard-entry", board.slug, receipt)
+        except services.LimitReached as error:
+            status = TOO_MANY
+            form.add_error(None, sentence(error))
+        except Refused as error:
+            form.add_error("key", sentence(error))
+    return _entry_page(request, board, found, form, status=status)
+
+
+def _with_receipt(board: Leaderboard, receipt: str) -> LeaderboardEntry:
     try:
         key = int(_receipts.unsign(receipt))
     except (signing.BadSignature, ValueError) as error:
@@ -147,16 +189,24 @@ def entry(request: HttpRequest, board: Leaderboard, receipt: str) -> HttpRespons
     found = stored.entries_of(board).filter(pk=key).first()
     if found is None:
         raise Http404("There is no such page.")
+    return found
+
+
+def _entry_page(
+    request: HttpRequest, board: Leaderboard, found: LeaderboardEntry, form: KeyForm, *, status: int = 200
+) -> HttpResponse:
     measures = tables.measures_of(board)
     context = _about(request, board) | {
         "entry": found,
+        "receipt": receipt(found),
+        "form": form,
         "state": STATES[EntryState(found.state)],
         "figures": [(one, tables.figure(found.figures, one)) for one in measures],
         "is_stuck": stored.is_stuck(found),
         "notes": stored.notes_of(found),
-        "waits": found.state == EntryState.QUEUED and not stored.is_stuck(found),
+        "waits": found.state == EntryState.QUEUED and not stored.is_stuck(found) and not form.is_bound,
     }
-    return render(request, "leaderboard/entry.html", context)
+    return render(request, "leaderboard/entry.html", context, status=status)
 
 
 @require_safe

@@ -24,6 +24,7 @@ from curation.views.round_sets import set_views
 from hits.domain.quantiles import quantile
 from hits.domain.states import OPEN_JOB_STATES
 from hits.forms import launch_key
+from hits.forms.hourly import offer_fair_reward
 from hits.models import Project
 from hits.selectors import observations as collected
 from hits.services import launch
@@ -126,6 +127,7 @@ def comparison_round(request: HttpRequest, project: Project, round_id: int) -> H
         return redirect("comparison-round", project.slug, found.pk)
     total = services.launchable(found).count()
     form = ComparisonForm(COMPARISON, total, request.POST or None, usual_pool=usual_pool(project))
+    offer_fair_reward(form, project=project, kind=form.kind)
     confirm: dict[str, Any] = {}
     status = 200
     if request.method == "POST":
@@ -151,6 +153,7 @@ def _about(project: Project, found: ComparisonRound) -> dict[str, Any]:
         "section": "curation",
         "tab": "rounds",
         "round": found,
+        "scorer_knows": known_pairs_words(found.scorer) if found.scorer is not None else "",
         "judged_in": versions_with(found) if found.scorer is not None and found.batch is not None else [],
         "sets": total,
         "left_out": left_out,

@@ -29,6 +29,7 @@ from hits.views.access import project_page
 from hits.views.who import person
 
 PER_PAGE = 20
+NEARLY_THE_SAME = 0.8  # cosine of sentence vectors; a group with less alike texts was joined to reach a share
 EARLIER_SHOWN = 20
 COPIES_SHOWN = 8
 WORDS = {
@@ -179,7 +180,7 @@ def analysis(request: HttpRequest, project: Project, row: TextAnalysis) -> HttpR
 def _duplicates(request: HttpRequest, project: Project, row: TextAnalysis) -> dict[str, Any]:
     page = Paginator(row.result["groups"], PER_PAGE).get_page(request.GET.get("page"))
     known = stored.pairs_by_pk(
-        project, {pk for group in page for pk in group["members"]} | {g["kept"] for g in page}
+        project, {pk for group in page for pk in (group["kept"], *group["members"], *group.get("pair", ()))}
     )
     groups = [
         {
@@ -187,6 +188,9 @@ def _duplicates(request: HttpRequest, project: Project, row: TextAnalysis) -> di
             "kept": _text(known, group["kept"], row),
             "others": [_text(known, pk, row) for pk in group["members"] if pk != group["kept"]],
             "more": group["size"] - len(set(group["members"]) | {group["kept"]}),
+            "cosine": group.get("cosine"),
+            "joined": row.options.get("distance") is None and group.get("cosine", 1) < NEARLY_THE_SAME,
+            "pair": [_text(known, pk, row) for pk in group.get("pair", ())],
         }
         for group in page
     ]

@@ -42,6 +42,8 @@ class AnalysisForm(PageForm):
             self.fields["split"].choices = [("", "All"), *named]  # type: ignore[attr-defined]
         else:
             del self.fields["split"]  # nothing to choose
+        asked_last = [name for name in ("split", "seed") if name in self.fields]
+        self.order_fields([*(name for name in self.fields if name not in asked_last), *asked_last])
 
     @property
     def options(self) -> Options:
@@ -77,8 +79,14 @@ class DuplicatesForm(AnalysisForm):
         min_value=1,
         max_value=PERCENT,
         initial=80,
-        label="Share kept, %",
-        help_text="Near-copies are merged into so many clusters; one text of each would stay. The paper’s is 80.",
+        label="Texts to keep, %",
+        help_text="Texts are joined until so many groups are left, however unlike they are. The paper’s is 80.",
+    )
+    distance = forms.FloatField(
+        required=False,
+        min_value=0,
+        label="Cosine distance instead",
+        help_text="Joins texts at most this far apart (1 − cosine), whatever share is left; 0.2 joins near copies.",
     )
     linkage = forms.ChoiceField(
         choices=[(linkage.value, linkage.value.capitalize()) for linkage in Linkage], label="Linkage"

@@ -15,17 +15,15 @@ from django.utils.text import get_text_list
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from curation import services
-from curation.models import DatasetVersion, Part
+from curation.models import DatasetVersion
 from curation.selectors import versions as stored
 from curation.selectors.jobs import SEAL, latest_job
 from curation.selectors.rounds import rounds_in
 from curation.selectors.scorers import trained_on
-from curation.versions.build import Plan, plan_version
-from curation.versions.difference import Difference, difference
+from curation.versions.difference import difference
 from curation.versions.export_sherlock import MANIFEST, sealed_text
 from curation.versions.seal import seal_sha256
-from curation.versions.splits import Split, UnknownSplit
-from curation.versions.stats import Counting
+from curation.versions.splits import Split
 from curation.views.forms import VersionForm
 from hits.domain.states import OPEN_JOB_STATES, Role
 from hits.models import Project
@@ -34,7 +32,6 @@ from hits.services.errors import Refused
 from hits.views.access import check_access, project_page
 from hits.views.who import person
 
-SHOWN_ROWS = 50
 CHECKED_AT_ONCE = 2000  # rows whose seal is checked while the page is made
 EXCLUSIONS = {
     "simulated": "Simulated answers",
@@ -131,8 +128,8 @@ def _sealed(version: DatasetVersion) -> dict[str, Any]:
         "verified": small and seal_sha256(sealed_text(version)) == version.manifest_sha256,
         "checked": small,
         "earlier": earlier,
-        "change": change,
-        "changes": _changes(change, version, earlier),
+        "change": change.counts(),
+        "changes": services.changed_rows(change, version, earlier),
         "files": _files(version),
         "rounds": [one | {"of": _splits_in_words(one)} for one in rounds_in(version)],
         "scorers": trained_on(version),
@@ -142,24 +139,21 @@ def _sealed(version: DatasetVersion) -> dict[str, Any]:
 def _draft(version: DatasetVersion) -> dict[str, Any]:
     """What the version would be if it were sealed now."""
     try:
-        plan = plan_version(version)
-    except UnknownSplit as error:
+        found = services.draft_contents(version)
+    except Refused as error:
         return {"problem": str(error), "rows": 0}
-    earlier = stored.sealed_before(version)
-    counting = Counting()
-    for row in plan.observations():
-        counting.add(row.row, row.split)
-    after = {row.instance_id: row.sha256 for row in plan.observations()}
-    statistics = counting.result().as_dict()
-    statistics["comparison_sets"] = sum(row.part is Part.COMPARISON for row in plan.rows)
-    change = difference(stored.row_hashes(earlier) if earlier else {}, after)
-    return {
-        "statistics": statistics,
-        "exclusions": _exclusions(plan.exclusions),
-        "rows": len(after),
-        "earlier": earlier,
-        "change": change,
-        "changes": _changes(change, version, earlier, plan),
+    if found.summary is None:
+        job = found.job
+        return {
+            "rows": found.pairs,
+            "uncounted": True,
+            "planning": job if job is not None and job.state in OPEN_JOB_STATES else None,
+            "plan_error": job.error if job is not None else "",
+        }
+    summary = found.summary
+    return summary | {
+        "exclusions": _exclusions(summary["exclusions"]),
+        "earlier": stored.sealed_before(version),
     }
 
 
@@ -181,38 +175,6 @@ def _hash_lines(value: str) -> list[str]:
     return [" ".join(groups[i : i + 4]) for i in range(0, len(groups), 4)]
 
 
-def _changes(
-    change: Difference, version: DatasetVersion, earlier: DatasetVersion | None, plan: Plan | None = None
-) -> list[dict[str, Any]]:
-    """The first changed rows with their text; removed ones as they stood before."""
-    wanted = [("removed", key) for key in change.removed]
-    wanted += [("changed", key) for key in change.changed] + [("added", key) for key in change.added]
-    wanted = wanted[:SHOWN_ROWS]
-    gone = [key for kind, key in wanted if kind == "removed"]
-    here = [key for kind, key in wanted if kind != "removed"]
-    rows = stored.rows_of(earlier, gone) if earlier else {}
-    if plan is None:
-        rows |= stored.rows_of(version, here)
-    else:
-        rows |= {row.instance_id: row.row for row in plan.observations() if row.instance_id in set(here)}
-    names: dict[str, str] = {}
-    for source in (earlier, version):
-        if source is not None and source.is_sealed:
-            names |= stored.image_names(source, [row["inputs"]["image"]["url"] for row in rows.values()])
-    if plan is not None:
-        names |= {image.url: image.facts["name"] for image in plan.images}
-    return [
-        {
-            "kind": kind,
-            "id": key,
-            "row": rows[key],
-            "photo": names.get(rows[key]["inputs"]["image"]["url"], ""),
-        }
-        for kind, key in wanted
-        if key in rows
-    ]
-
-
 def _files(version: DatasetVersion) -> list[dict[str, Any]]:
     """Name, words and size of the files that were written; empty until somebody asks for them."""
     try:
@@ -223,6 +185,17 @@ def _files(version: DatasetVersion) -> list[dict[str, Any]]:
         {"name": file["name"], "words": FILES.get(file["name"], "Sherlock JSON"), "bytes": file["bytes"]}
         for file in manifest["files"]
     ]
+
+
+@require_POST
+@version_page()
+def version_plan(request: HttpRequest, version: DatasetVersion) -> HttpResponse:
+    """Queue the computing of what a draft would hold."""
+    try:
+        services.request_plan(version=version, by=person(request))
+    except Refused as error:
+        messages.error(request, f"Not counted: {str(error).rstrip('.')}.")
+    return redirect("version", version.pk)
 
 
 @require_POST

@@ -16,6 +16,7 @@ from hits.domain.states import Purpose
 from hits.models import Attempt, Submission
 from hits.selectors import feedback
 from hits.selectors import submissions as read
+from hits.selectors.proof import has_proof
 from hits.services import submit
 from hits.services.submit import PageKey
 
@@ -178,9 +179,9 @@ class ConsentView(HitPageView):
 
 
 def _feedback(attempt: Attempt) -> dict[str, Any] | None:
-    """Return what a trainer wrote about the worker's last training task; only training shows it."""
+    """Return what a trainer wrote about the worker's last training task, to a page that proved who asks."""
     batch = attempt.hit.unit.batch
-    if registry.get(batch.kind).purpose is not Purpose.TRAINING:
+    if registry.get(batch.kind).purpose is not Purpose.TRAINING or not has_proof(batch.environment):
         return None
     found = feedback.latest(attempt.worker, batch.project, batch.kind)
     return found.as_page() if found else None

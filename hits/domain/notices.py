@@ -5,6 +5,15 @@ from dataclasses import dataclass
 from hits.domain.pool import Pool
 from hits.domain.states import WorkerAction
 
+# Subjects that never vary, so that the worker site shows them in its reader's language.
+PASSED = "You passed the qualification task."
+PASSED_TRAINING_OPEN = "You passed the qualification task: its training is open to you."
+NOT_PASSED = "Your qualification task was graded: you did not pass."
+TRAINER_READY = "Your trainer answered: you are ready for the tasks."
+TRAINER_AGAIN = "Your trainer answered: please try once more."
+FIXED_SUBJECTS = frozenset({PASSED, PASSED_TRAINING_OPEN, NOT_PASSED, TRAINER_READY, TRAINER_AGAIN})
+MAX_TEXT = 4096
+
 
 @dataclass(frozen=True, slots=True)
 class Notice:
@@ -32,3 +41,9 @@ def notice_of(action: WorkerAction, pool: Pool | None, project: str, reason: str
     if action is WorkerAction.REVOKE:
         return Notice(f"Tasks of {project} are open to you again", reason)
     return None
+
+
+def text_of(*paragraphs: str) -> str:
+    """Return the paragraphs that hold something as one message, cut where Mechanical Turk would refuse it."""
+    text = "\n\n".join(part for part in paragraphs if part)
+    return text if len(text) <= MAX_TEXT else f"{text[: MAX_TEXT - 1]}…"

@@ -64,17 +64,22 @@ def rate(approved: int, decided: int) -> str:
 
 def flat(value: Any, path: str = "") -> dict[str, str]:
     """Return nested data by path, as people write it: ``observations[0].clue``."""
-    if isinstance(value, Mapping):
-        found: dict[str, str] = {}
+    found: dict[str, str] = {}
+    _flatten(value, path, found)
+    return found
+
+
+def _flatten(value: Any, path: str, found: dict[str, str]) -> None:
+    if isinstance(value, str):
+        found[path] = value
+    elif isinstance(value, dict):
         for key, inner in value.items():
-            found |= flat(inner, f"{path}.{key}" if path else str(key))
-        return found
-    if isinstance(value, list | tuple):
-        found = {}
+            _flatten(inner, f"{path}.{key}" if path else str(key), found)
+    elif isinstance(value, list | tuple):
         for index, inner in enumerate(value):
-            found |= flat(inner, f"{path}[{index}]")
-        return found
-    return {path: _text(value)}
+            _flatten(inner, f"{path}[{index}]", found)
+    else:
+        found[path] = _text(value)
 
 
 def guarded(cell: str) -> str:

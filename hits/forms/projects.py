@@ -14,6 +14,12 @@ class ProjectForm(PageForm):
     name = forms.CharField(
         max_length=120, help_text="For instance “Street scenes”. It appears on every page."
     )
+    short_name = forms.CharField(
+        max_length=60,
+        required=False,
+        label="Short name",
+        help_text="What addresses and commands call it, such as street-scenes. Left empty, it is made from the name.",
+    )
     is_rehearsal = forms.BooleanField(
         required=False,
         label="This is a rehearsal",

@@ -8,6 +8,7 @@ from typing import Any
 
 from hits.domain.states import JobState
 from hits.management.base import DeerstalkerCommand, bad_input, emit_json
+from hits.management.progress import ProgressLines
 from hits.models import Job
 from hits.selectors.jobs import counts, speed_of
 from hits.services import jobs
@@ -38,6 +39,10 @@ class JobCommand(DeerstalkerCommand):
     """
 
     tasks: tuple[str, ...] = ()
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._progress = ProgressLines(stream=self.stderr)
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Declare the flags that all of them share."""
@@ -99,10 +104,11 @@ class JobCommand(DeerstalkerCommand):
         return job
 
     def _say(self, job: Job, line: str) -> None:
-        """Lines of the log go to stderr; a terminal also sees how far the work is."""
+        """Lines of the log go to stderr, and from time to time how far the work is."""
         if line:
             self.stderr.write(f"\r{line}" if sys.stderr.isatty() else line)
-        elif sys.stderr.isatty():
+        elif self._progress.is_due:
             whole = Job.objects.get(pk=job.parent_id or job.pk)
             done, total = counts(whole)
-            self.stderr.write(f"\r{whole.title}: {done} of {total} {speed_of(whole)}\033[K", ending="")
+            if total:
+                self._progress.advance(done, total, f"{whole.title}:", speed_of(whole))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from celery import shared_task
 
+from hits.domain import turns
 from hits.marketplace.models import Clock
 from hits.marketplace.services import events, hits, lifecycle, notifications
 
@@ -13,7 +14,8 @@ def sweep_due() -> None:
     """Do what the clock demands: abandon, approve, tell of what expired, dispose of what is forgotten."""
     now = Clock.now()
     lifecycle.sweep_due(now=now)
-    events.tell_expired(now=now)
+    while events.tell_expired(now=now, limit=1):  # some hundreds at a time
+        turns.rest()
     hits.dispose_stale(now=now)
 
 

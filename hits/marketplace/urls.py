@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from django.urls import path
+from django.urls import path, re_path
 from django.views.generic import RedirectView
 
 from .views import (
@@ -26,6 +26,9 @@ urlpatterns = [
     path("mturk", api.requester_api),  # clients sign the path they were given; a redirect would break them
     path("mturk/externalSubmit", submit.submit_signed_in, name="submit"),
     path("a/<str:secret>/mturk/externalSubmit", submit.submit_with_secret, name="submit-with-secret"),
+    # As pages put them together from turkSubmitTo: with one slash too many at either end.
+    re_path(r"^[/]*mturk/externalSubmit/?$", submit.submit_signed_in),
+    re_path(r"^a/(?P<secret>[^/]+)/+mturk/externalSubmit/?$", submit.submit_with_secret),
     path("hit/question/<str:token>", question.question, name="question"),
     path("work/", work.work_list, name="work"),
     path("work/groups/<str:hit_type_id>/preview", work.preview, name="preview"),

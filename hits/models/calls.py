@@ -38,8 +38,9 @@ class TopUp(AppendOnly):
 class OutgoingCall(models.Model):
     """One marketplace call, committed before it is made, taken under a lease, and recorded after it.
 
-    Why it is made is named by ``decision``, ``top_up`` or ``extension`` (exactly one, or none for an expiry); what
-    it is about by ``assignment`` or ``hit``. ``args`` holds what else the operation needs (see services.outbox).
+    Why it is made is named by ``decision``, ``top_up`` or ``extension`` (exactly one, or none for an expiry or a
+    message); what it is about by ``assignment`` or ``hit``. ``args`` holds what else the operation needs (see
+    services.outbox).
     """
 
     class Operation(models.TextChoices):
@@ -51,6 +52,7 @@ class OutgoingCall(models.Model):
         EXTEND = "extend"  # more assignments for a HIT
         PROLONG = "prolong"  # a later end of its offer
         EXPIRE = "expire"  # no new work from now on
+        NOTIFY = "notify"  # a message to the worker about their submission
 
     batch = models.ForeignKey(Batch, on_delete=models.PROTECT, related_name="calls")
     operation = models.CharField(max_length=10, choices=Operation.choices)
@@ -85,7 +87,7 @@ class OutgoingCall(models.Model):
                 condition=Q(state__in=[s.value for s in CallState]), name="call_state_known"
             ),
             models.CheckConstraint(
-                condition=Q(operation__in=["approve", "reject", "bonus"], assignment__isnull=False)
+                condition=Q(operation__in=["approve", "reject", "bonus", "notify"], assignment__isnull=False)
                 | Q(operation__in=["extend", "prolong", "expire"], hit__isnull=False),
                 name="call_is_about_something",
             ),

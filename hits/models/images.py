@@ -42,6 +42,8 @@ class Image(models.Model):
             ),
             models.CheckConstraint(condition=models.Q(width__gt=0, height__gt=0), name="image_has_an_area"),
         ]
+        # A file is asked for by its hash, each time that it is shown.
+        indexes = [models.Index(fields=["sha256"], name="image_by_hash")]
 
     def __str__(self) -> str:
         return self.name

@@ -13,7 +13,6 @@ from hits.domain.pool import Pool
 from hits.domain.qualifications import LOCALE, Comparator, Guards, Holdings, Requirement, is_met
 from hits.domain.states import Purpose, WorkerAction
 from hits.models import (
-    Attempt,
     Batch,
     BatchRequirement,
     Declaration,
@@ -24,6 +23,7 @@ from hits.models import (
 )
 from hits.selectors.access import listed
 from hits.selectors.limits import limit_reached, unit_taken
+from hits.selectors.proof import has_proof
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +61,11 @@ def held_by(worker: Worker | None, project: Project) -> Held:
 
 
 def declared_country(worker: Worker | None, project: Project) -> str:
-    """Return the country code that the worker declared last in the project, or nothing."""
-    if worker is None:
+    """Return the country code that the worker declared last in the project, or nothing.
+
+    A foreign marketplace knows where its workers live and asks for it itself; a page there proves nothing of it.
+    """
+    if worker is None or not has_proof(worker.environment):
         return ""
     rows = Declaration.objects.filter(worker=worker, project=project).order_by("-pk")
     return rows.values_list("country", flat=True).first() or ""
@@ -94,32 +97,20 @@ def why_not(worker: Worker | None, batch: Batch) -> list[str]:
 
     The country is asked for together with the consent, so its absence alone is no reason here.
     """
-    reasons = _closed_by_standing(worker, batch)
-    if worker is not None:
-        reasons += limit_reached(worker, batch)
-    return reasons
+    return _closed_by_standing(worker, batch) + limit_reached(worker, batch)
 
 
-def why_not_this(worker: Worker | None, hit: Hit, *, besides: int | None = None) -> list[str]:
-    """Return every reason why the worker may not begin this very HIT; its unit may be theirs under another HIT.
+def why_not_this(worker: Worker | None, hit: Hit) -> list[str]:
+    """Return every reason why the worker may not begin this very HIT, which the marketplace gave them.
 
-    ``besides`` is an attempt that is left out of what they have done and have in hand.
+    Our own marketplace asked for the limits before it did (``acceptance``). A foreign one cannot, so they are asked
+    for now; the narrower reason is enough.
     """
-    if worker is None:
-        return _closed_by_standing(None, hit.unit.batch)
-    # The narrower reason is enough: it names the task to finish or to return.
-    full = unit_taken(worker, hit, besides=besides) or limit_reached(
-        worker, hit.unit.batch, hit=hit, besides=besides
-    )
-    return _closed_by_standing(worker, hit.unit.batch) + full
-
-
-def why_not_hand_in(attempt: Attempt) -> list[str]:
-    """Return why an answer is not taken: what the worker handed in since leaves no room for it."""
-    worker, hit = attempt.worker, attempt.hit
-    return unit_taken(worker, hit, besides=attempt.pk, finishing=True) or limit_reached(
-        worker, hit.unit.batch, hit=hit, besides=attempt.pk, finishing=True
-    )
+    batch = hit.unit.batch
+    reasons = _closed_by_standing(worker, batch)
+    if has_proof(hit.environment):
+        return reasons
+    return reasons + (unit_taken(worker, hit) or limit_reached(worker, batch))
 
 
 def _closed_by_standing(worker: Worker | None, batch: Batch) -> list[str]:

@@ -5,7 +5,8 @@ from collections.abc import Iterable
 from django.conf import settings
 
 from hits.domain.facts import ImageFacts
-from hits.models import Image, Project
+from hits.domain.states import HitState
+from hits.models import Hit, Image, Project
 
 
 def image_url(image: Image) -> str:
@@ -37,8 +38,12 @@ def usable(project: Project) -> "list[Image]":
 
 
 def unused(project: Project, kind: str) -> "list[Image]":
-    """Return the usable images that no batch of this kind has shown yet, oldest first."""
-    shown = Image.objects.filter(units__batch__kind=kind, project=project)
+    """Return the usable images that no batch of this kind has shown yet, oldest first.
+
+    A HIT that was cancelled before it was published, as when its photo was taken down, was shown to nobody.
+    """
+    asked = Hit.objects.filter(unit__batch__kind=kind, unit__batch__project=project)
+    shown = Image.objects.filter(units__hits__in=asked.exclude(state=HitState.CANCELLED))
     return list(
         Image.objects.filter(project=project, withdrawn_at__isnull=True, duplicate_of__isnull=True).exclude(
             pk__in=shown.values("pk")

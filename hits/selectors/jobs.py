@@ -8,6 +8,9 @@ from hits.domain.states import OPEN_JOB_STATES, STOPPED_JOB_STATES, JobState
 from hits.models import Job
 
 SINCE = "since"  # in a job's cursor: how much was done when its present run began
+REFUSED = (
+    "refused"  # in a job's cursor: it ended before any work was done, so there is no place to go on from
+)
 
 
 def open_under(*keys: str) -> "QuerySet[Job]":
@@ -21,6 +24,11 @@ def may_resume(job: Job) -> bool:
     A job whose process died is not among them: a worker takes it up by itself once its lease has run out.
     """
     return job.resumable and job.parent_id is None and job.state in STOPPED_JOB_STATES
+
+
+def is_refused(job: Job) -> bool:
+    """Return whether a job failed before any work, since what it was asked for cannot be done."""
+    return job.state == JobState.FAILED and bool(job.cursor.get(REFUSED))
 
 
 def counts(job: Job) -> tuple[int, int]:

@@ -2,7 +2,13 @@
 
 import uuid
 
+from django.utils.translation import gettext_noop
+
 from hits.models import Attempt, ConsentText, Hit, Participation, Project, Unit, Worker
+
+OWN_WORK = gettext_noop(
+    "This task is about your own work, or you judged it before, so somebody else has to do it."
+)
 
 
 def unit_by_public_id(public_id: uuid.UUID) -> Unit | None:

@@ -5,7 +5,7 @@ rejected counts, whether it is decided yet or not: reward, bonuses promised, and
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Hashable, Iterable, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from typing import Any, NamedTuple
@@ -17,8 +17,10 @@ from hits.domain.chart import Chart, Histogram, Point, pay_chart, pay_histogram
 from hits.domain.pay import Spread, cents_per_hour, mean_cents, median_cents, spread
 from hits.domain.states import AssignmentStatus, CallState, Match, Purpose
 from hits.models import Assignment, Batch, Decision, OutgoingCall, Project, Worker
+from hits.selectors.bonus_items import bonus_items
 
 MOST_DAYS = 45  # a longer time is drawn by week
+MOST_POINTS = 300  # of a line, which is 600 wide
 
 
 class Work(NamedTuple):
@@ -36,14 +38,20 @@ class Work(NamedTuple):
         return cents_per_hour(self.cents, self.active_seconds)
 
 
-def work_of(scope: Batch | Project, *, workers: Collection[int] | None = None) -> list[Work]:
-    """Return the measured work of a batch or project, oldest first; four queries. ``workers`` narrows it to some.
+def work_of(
+    scope: Batch | Project,
+    *,
+    workers: Collection[int] | None = None,
+    promised: Mapping[int, int] | None = None,
+) -> list[Work]:
+    """Return the measured work of a batch or project, oldest first; six queries. ``workers`` narrows it to some.
+    ``promised`` is what ``promised_bonuses`` returned, where somebody asked already.
 
     Simulated submissions count in a rehearsal as any other: their times are what the script reported.
     """
     rows = counted(scope, workers).order_by("submitted_at", "id")
     batches = {batch.pk: batch for batch in _batches(scope)}
-    extras = bonuses_of(scope, batches, workers)
+    extras = bonuses_of(scope, batches, workers, promised=promised)
     lines = rows.values_list(
         "pk", "submitted_at", "worker_id", "hit__unit__batch_id", "submission__active_seconds"
     )
@@ -69,32 +77,41 @@ def counted(scope: Batch | Project, workers: Collection[int] | None = None) -> "
 
 def bonuses_of(
     scope: Batch | Project,
-    batches: dict[int, Batch],
+    batches: Mapping[int, Batch],
     workers: Collection[int] | None = None,
     *,
     top_ups: Collection[CallState] = (CallState.DONE,),
+    promised: Mapping[int, int] | None = None,
 ) -> Counter[int]:
-    """Return by assignment what it earns beyond its reward, in cents; two queries.
+    """Return by assignment what it earns beyond its reward, in cents; four queries.
 
     Once it is decided, the planned calls say so; before that, its answer does, as the task's page promised.
     ``top_ups`` are the states in which a top-up counts.
     """
-    promised = Q(decision__isnull=False) | Q(top_up__isnull=False, state__in=[s.value for s in top_ups])
+    counting = Q(decision__isnull=False) | Q(top_up__isnull=False, state__in=[s.value for s in top_ups])
     calls = OutgoingCall.objects.filter(
-        promised, _within("batch", scope), operation=OutgoingCall.Operation.BONUS
+        counting, _within("batch", scope), operation=OutgoingCall.Operation.BONUS
     )
     if workers is not None:
         calls = calls.filter(assignment__worker__in=workers)
     sums = calls.order_by().values_list("assignment").annotate(Sum("amount_cents"))
     extras: Counter[int] = Counter(dict(sums))
+    extras.update(promised_bonuses(scope, batches, workers) if promised is None else promised)
+    return extras
+
+
+def promised_bonuses(
+    scope: Batch | Project, batches: Mapping[int, Batch], workers: Collection[int] | None = None
+) -> dict[int, int]:
+    """Return by undecided assignment what its answer earns beyond the reward, in cents; three queries."""
     paying = [pk for pk, batch in batches.items() if batch.bonus_cents]
+    if not paying:
+        return {}
     decided = Exists(Decision.objects.filter(assignment=OuterRef("pk")))
     undecided = counted(scope, workers).filter(~decided, hit__unit__batch__in=paying).order_by()
-    answers = undecided.values_list("pk", "hit__unit__batch_id", "submission__answer")
-    for pk, batch_id, answer in answers.iterator(chunk_size=1_000):
-        batch = batches[batch_id]
-        extras[pk] += batch.bonus_cents * registry.get(batch.kind).bonus_items(answer)
-    return extras
+    items = bonus_items(undecided)
+    rows = undecided.values_list("pk", "hit__unit__batch_id").iterator(chunk_size=5_000)
+    return {pk: batches[batch].bonus_cents * items[pk] for pk, batch in rows if items[pk]}
 
 
 def paid_top_ups(assignments: Collection[int]) -> Counter[int]:
@@ -163,9 +180,18 @@ def chart_by_day(work: Sequence[Work], target: int) -> Chart | None:
 
 
 def chart_by_submission(work: Iterable[Work], target: int) -> Chart | None:
-    """Return the rates one by one; ``None`` below two."""
-    points = [Point(str(number), rate) for number, rate in enumerate(rates(work), start=1)]
-    return pay_chart(points, target=target, by="submission")
+    """Return the rates one by one, or the medians of so many in a row where one could not tell them apart.
+
+    ``None`` below two.
+    """
+    found = rates(work)
+    size = -(-len(found) // MOST_POINTS)
+    if size <= 1:
+        points = [Point(str(number), rate) for number, rate in enumerate(found, start=1)]
+        return pay_chart(points, target=target, by="submission")
+    groups = [found[first : first + size] for first in range(0, len(found), size)]
+    points = [Point(f"{1 + at * size:,}", median_cents(group) or 0) for at, group in enumerate(groups)]
+    return pay_chart(points, target=target, by=f"{size} submissions in a row")
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +217,7 @@ class ProjectPay:
 
 
 def project_pay(project: Project, kind: str = "") -> ProjectPay:
-    """Return the pay of a project, or of its work of one kind; five queries, however much work there is."""
+    """Return the pay of a project, or of its work of one kind; seven queries, however much work there is."""
     target = project.target_cents_per_hour
     batches = {batch.pk: batch for batch in Batch.objects.filter(project=project)}
     everything = work_of(project)

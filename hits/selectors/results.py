@@ -1,11 +1,12 @@
 """A batch's results as Mechanical Turk's requester site writes them: two passes over the rows, however many."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from itertools import islice
 from typing import Any
 
-from django.db.models import Count, Prefetch, Q, QuerySet
+from django.db.models import Count, Q, QuerySet
 from django.utils import timezone
 
 from hits.domain.answer_xml import joined
@@ -26,6 +27,25 @@ from hits.selectors.listing import Listing, listing_of
 from hits.selectors.templates import KIND
 
 AT_ONCE = 500
+_FIELDS = (
+    "pk",
+    "assignment_id",
+    "status",
+    "accepted_at",
+    "submitted_at",
+    "auto_approves_at",
+    "worker_id",
+    "worker__worker_id",
+    "hit__hit_id",
+    "hit__attempt_at",
+    "hit__max_assignments",
+    "hit__annotation",
+    "hit__expires_at",
+    "hit__unit__payload",
+    "submission__answer",
+)
+_NOT_DECIDED = [""] * len(DECISION_COLUMNS)
+_NO_RATES = ("", "", "")
 Rates = Mapping[int, Sequence[str]]  # of a worker: over all time, 30 days, 7 days
 
 
@@ -48,13 +68,26 @@ class Columns:
         ]
 
 
+@dataclass(frozen=True, slots=True)
+class _Terms:
+    """What is the same in every row, between what is not."""
+
+    before: tuple[str, ...]
+    between: tuple[str, ...]
+    lifetime: str
+
+
 def results_of(batch: Batch) -> Iterator[list[str]]:
     """Yield the heading and a row for each confirmed assignment, oldest first. Nothing unconfirmed is handed out."""
     columns = columns_of(batch)
     yield columns.names
-    listing, rates = listing_of(batch), _rates(batch)
-    for row in _confirmed(batch).iterator(chunk_size=AT_ONCE):
-        yield _row(batch, listing, columns, row, rates.get(row.worker_id, ("", "", "")))
+    terms, rates = _terms(batch, listing_of(batch)), _rates(batch)
+    rows = _matched(batch).order_by("submitted_at", "id").values_list(*_FIELDS, named=True)
+    stream = rows.iterator(chunk_size=AT_ONCE)
+    while some := list(islice(stream, AT_ONCE)):
+        decisions = _latest_decisions(row.pk for row in some)
+        for row in some:
+            yield _row(batch, terms, columns, row, decisions.get(row.pk), rates.get(row.worker_id, _NO_RATES))
 
 
 def count_of(batch: Batch) -> int:
@@ -83,14 +116,10 @@ def _matched(batch: Batch) -> "QuerySet[Assignment]":
     return Assignment.objects.filter(hit__unit__batch=batch, match=Match.MATCHED)
 
 
-def _confirmed(batch: Batch) -> "QuerySet[Assignment]":
-    decisions = Prefetch("decisions", queryset=Decision.objects.order_by("pk"))
-    return (
-        _matched(batch)
-        .select_related("hit__unit", "worker", "submission")
-        .prefetch_related(decisions)
-        .order_by("submitted_at", "id")
-    )
+def _latest_decisions(assignments: Iterable[int]) -> dict[int, Decision]:
+    """Return the last decision of each assignment that has one."""
+    rows = Decision.objects.filter(assignment__in=list(assignments)).order_by("pk")
+    return {row.assignment_id: row for row in rows.only("assignment_id", "verdict", "decided_at", "feedback")}
 
 
 def _rates(batch: Batch) -> Rates:
@@ -110,49 +139,49 @@ def _rates(batch: Batch) -> Rates:
 
 
 def _row(
-    batch: Batch, listing: Listing, columns: Columns, row: Assignment, rates: Sequence[str]
+    batch: Batch, terms: _Terms, columns: Columns, row: Any, last: Decision | None, rates: Sequence[str]
 ) -> list[str]:
-    assert row.submission is not None
-    inputs = _inputs(batch, row.hit.unit.payload)
-    answers = _answers(batch, row.submission.answer)
+    inputs = _inputs(batch, row.hit__unit__payload)
+    answers = _answers(batch, row.submission__answer)
     return [
-        *_hit_cells(batch, listing, row),
-        *_assignment_cells(row),
-        *rates,
-        *(inputs.get(name, "") for name in columns.inputs),
-        *(answers.get(name, "") for name in columns.answers),
-        *("" for _ in DECISION_COLUMNS),
-    ]
-
-
-def _hit_cells(batch: Batch, listing: Listing, row: Assignment) -> list[str]:
-    hit = row.hit
-    return [
-        hit.hit_id or "",
-        batch.hit_type_id,
-        listing.title,
-        listing.description,
-        listing.keywords,
-        format_dollars(batch.reward_cents),
-        moment(hit.attempt_at),
-        str(hit.max_assignments),
-        hit.annotation,
-        str(batch.duration_seconds),
-        str(batch.auto_approval_seconds),
-        moment(hit.expires_at),
+        row.hit__hit_id or "",
+        *terms.before,
+        moment(row.hit__attempt_at),
+        str(row.hit__max_assignments),
+        row.hit__annotation,
+        *terms.between,
+        moment(row.hit__expires_at),
         "",
-        str(batch.lifetime_seconds),
+        terms.lifetime,
+        *_assignment_cells(row, last),
+        *rates,
+        *[inputs.get(name, "") for name in columns.inputs],
+        *[answers.get(name, "") for name in columns.answers],
+        *_NOT_DECIDED,
     ]
 
 
-def _assignment_cells(row: Assignment) -> list[str]:
+def _terms(batch: Batch, listing: Listing) -> _Terms:
+    return _Terms(
+        before=(
+            batch.hit_type_id,
+            listing.title,
+            listing.description,
+            listing.keywords,
+            format_dollars(batch.reward_cents),
+        ),
+        between=(str(batch.duration_seconds), str(batch.auto_approval_seconds)),
+        lifetime=str(batch.lifetime_seconds),
+    )
+
+
+def _assignment_cells(row: Any, last: Decision | None) -> list[str]:
     approved = row.status == AssignmentStatus.APPROVED
     rejected = row.status == AssignmentStatus.REJECTED
-    last = row.latest_decision
     by_clock = row.auto_approves_at if approved and last is None else None
     return [
         row.assignment_id,
-        row.worker.worker_id,
+        row.worker__worker_id,
         row.status,
         moment(row.accepted_at),
         moment(row.submitted_at),

@@ -1,10 +1,11 @@
 """Submissions as a reviewer sees them: what was shown, what was answered, what to look at."""
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import QuerySet
+from django.db.models import Count, Max, QuerySet
 
 from hits import registry
 from hits.domain.checks import Check, pace, run_checks
@@ -14,6 +15,7 @@ from hits.domain.observation import ObservationPair
 from hits.domain.pay import cents_per_hour
 from hits.domain.states import AssignmentStatus, CallState, Match
 from hits.models import Assignment, Batch, Decision, Project
+from hits.selectors.bonus_items import bonus_items
 from hits.selectors.console import waiting_assignments
 from hits.selectors.hints import HintCount, count_of
 from hits.selectors.images import facts
@@ -213,9 +215,18 @@ def queue_of(waiting: "QuerySet[Assignment]", wanted: int | None, window: int = 
     )
 
 
-def bonus_items_in(assignments: Iterable[Assignment]) -> list[int]:
-    """Return the bonus items of each assignment, whose batch and submission have to be at hand."""
-    return [
-        registry.get(row.hit.unit.batch.kind).bonus_items(row.submission.answer) if row.submission else 0
-        for row in assignments
-    ]
+def waiting_alike(batch: Batch) -> tuple[Counter[tuple[int, int]], int]:
+    """Return how many waiting assignments there are by (max_assignments, bonus items), and the last row's key.
+
+    What they are paid depends on no more. No answer is read for it.
+    """
+    rows = queue(batch).order_by()
+    last = rows.aggregate(last=Max("pk"))["last"] or 0
+    kind = registry.get(batch.kind) if batch.bonus_cents else None
+    if kind is None or not kind.max_bonus_items:
+        counted = rows.values_list("hit__max_assignments").annotate(Count("pk"))
+        return Counter({(most, 0): count for most, count in counted}), last
+    rows = rows.filter(pk__lte=last)
+    items = bonus_items(rows)
+    values = rows.values_list("pk", "hit__max_assignments").iterator(chunk_size=5_000)
+    return Counter((most, items[pk]) for pk, most in values), last

@@ -1,7 +1,7 @@
 """What would lift a batch's underpaid work to the target, and what was topped up before."""
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from django.db.models import Count, Q, QuerySet, Sum
@@ -117,13 +117,16 @@ class Proposal:
         return sorted(found, key=lambda share: (-share.cents, share.worker))
 
 
-def proposal_for(batch: Batch, target_cents_per_hour: int | None = None) -> Proposal:
-    """Return what lifts each approved submission to the target (the project's, unless one is named); three queries.
+def proposal_for(
+    batch: Batch, target_cents_per_hour: int | None = None, *, promised: Mapping[int, int] | None = None
+) -> Proposal:
+    """Return what lifts each approved submission to the target (the project's, unless one is named); five queries.
 
-    What was topped up before counts as earned, whether it is paid already or on its way.
+    What was topped up before counts as earned, whether it is paid already or on its way. ``promised`` is what
+    ``promised_bonuses`` returned, where somebody asked already.
     """
     target = batch.project.target_cents_per_hour if target_cents_per_hour is None else target_cents_per_hour
-    extras = bonuses_of(batch, {batch.pk: batch}, top_ups=_GIVEN)
+    extras = bonuses_of(batch, {batch.pk: batch}, top_ups=_GIVEN, promised=promised)
     fees = batch.fees
     rows = counted(batch).filter(status=AssignmentStatus.APPROVED).order_by("pk")
     gaps: list[Gap] = []

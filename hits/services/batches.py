@@ -1,13 +1,15 @@
 """Steer a batch that stands: publish the rest, look at the marketplace, approve what waits, close it."""
 
 from collections.abc import Collection
+from contextlib import suppress
 from dataclasses import dataclass
 
 from django.contrib.auth.models import AbstractBaseUser
 from django.db import transaction
-from django.db.models import Q, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 
+from hits.domain import turns
 from hits.domain.crashpoints import crash_point
 from hits.domain.states import (
     OPEN_CALL_STATES,
@@ -16,9 +18,11 @@ from hits.domain.states import (
     BatchState,
     CallState,
     HitState,
+    JobState,
     Verdict,
 )
 from hits.models import Assignment, Batch, Decision, Hit, Job, OutgoingCall
+from hits.mturk.environments import current
 from hits.mturk.port import Failure, Marketplace, MarketplaceError
 from hits.selectors.console import being_published, progress_of
 from hits.selectors.publishing import STOPPED
@@ -60,6 +64,31 @@ def resume_publish(*, batch: Batch, by: AbstractBaseUser | None) -> Job:
         exclusive_key=f"publish:{batch.pk}",
         batch=batch.pk,
     )
+
+
+def take_up_publications() -> int:
+    """Queue the publications that a killed process left behind; return how many.
+
+    Those whose lease ran out, since whoever held it died; and batches that are being launched, planned and in no
+    process's hands, unless a refusal or a person ended their last job. Repeatable, and safe beside itself.
+    """
+    count, now = 0, timezone.now()
+    free = Q(lease_until=None) | Q(lease_until__lte=now)
+    waiting = Hit.objects.filter(unit__batch=OuterRef("pk"), state__in=UNPUBLISHED_HIT_STATES)
+    left = Batch.objects.filter(
+        Q(state=BatchState.LAUNCHING) | Q(state=BatchState.LIVE, lease_until__lte=now),
+        free,
+        Exists(waiting),
+        environment=current().name,
+    )
+    for batch in left.select_related("project"):
+        latest = Job.objects.filter(exclusive_key=f"publish:{batch.pk}").order_by("-pk").first()
+        died = batch.lease_until is not None and (latest is None or latest.created_at < batch.lease_until)
+        if died or latest is None or latest.state == JobState.DONE:
+            with suppress(Conflict):  # a job is at it
+                resume_publish(batch=batch, by=None)
+                count += 1
+    return count
 
 
 def request_sync(*, batch: Batch, by: AbstractBaseUser | None) -> Job:
@@ -113,28 +142,33 @@ def approve_waiting(
 
     Raises:
         Refused: the batch belongs to another marketplace; nothing was decided.
+        TurnOver: in a worker; the rest waits for the next turn.
     """
     refuse_other_marketplace(batch, marketplace)
     waiting = queue(batch) if last is None else queue(batch).filter(pk__lte=last)
     ids = list(waiting.values_list("pk", flat=True))
-    approved = outstanding = skipped = 0
+    counts = progress.tally if progress is not None else {}
+    for name in ("approved", "outstanding", "skipped"):
+        counts.setdefault(name, 0)
     for number, pk in enumerate(ids, start=1):
+        if number > 1:
+            turns.rest()
         row = Assignment.objects.select_related("hit__unit__batch__project", "worker", "submission").get(
             pk=pk
         )
         try:
             decision = review.decide(assignment=row, verdict=Verdict.APPROVE, by=by, feedback=feedback)
         except Conflict:
-            skipped += 1  # a colleague or the marketplace's clock was faster
+            counts["skipped"] += 1  # a colleague or the marketplace's clock was faster
             continue
-        approved += 1
+        counts["approved"] += 1
         try:
-            outstanding += not review.settle(decision=decision, marketplace=marketplace)
+            counts["outstanding"] += not review.settle(decision=decision, marketplace=marketplace)
         except Refused:
-            outstanding += 1
+            counts["outstanding"] += 1
         if progress is not None:
-            progress.advance(number, len(ids))
-    return Approved(approved, outstanding, skipped)
+            progress.step(number, len(ids))
+    return Approved(**counts)
 
 
 @transaction.atomic
@@ -195,7 +229,8 @@ def expire_hits(*, batch: Batch, marketplace: Marketplace, progress: Progress | 
     crash_point("expire.after_plan")
     calls = OutgoingCall.objects.filter(operation=OutgoingCall.Operation.EXPIRE)
     found = outbox.settle_outstanding(marketplace=marketplace, batch=batch, calls=calls, progress=progress)
-    finish_closing(batch=batch, marketplace=marketplace)
+    disposed = progress.place.get("disposed", 0) if progress is not None else 0
+    finish_closing(batch=batch, marketplace=marketplace, after=disposed)
     left = found.refused + found.outstanding
     if left:
         raise Refused(
@@ -228,10 +263,14 @@ def _why_not_expired(batch: Batch) -> str:
     return calls.order_by("-pk").values_list("error", flat=True).first() or "another process is at it"
 
 
-def finish_closing(*, batch: Batch, marketplace: Marketplace) -> bool:
+def finish_closing(*, batch: Batch, marketplace: Marketplace, after: int = 0) -> bool:
     """Dispose of what is finished, and close the batch once nothing is out or undecided; tell whether it did.
 
-    Repeatable: a process that died in between is taken up where it stopped.
+    Repeatable: a process that died in between is taken up where it stopped. ``after`` leaves out the HITs that an
+    earlier turn came past.
+
+    Raises:
+        TurnOver: in a worker; its place says which HIT was ``disposed`` of last.
     """
     batch.refresh_from_db(fields=["state"])
     if batch.state != BatchState.CLOSING:
@@ -243,8 +282,9 @@ def finish_closing(*, batch: Batch, marketplace: Marketplace) -> bool:
     _plan_expiries(batch, unless=[*OPEN_CALL_STATES, CallState.REFUSED])
     ended = hits.filter(state=HitState.LIVE, expires_at__lte=timezone.now())
     ended = ended.exclude(pk__in=_overrides_to_come(batch).values("assignment__hit"))
-    for hit in ended.select_related("unit__batch__project"):
+    for hit in ended.filter(pk__gt=after).order_by("pk").select_related("unit__batch__project"):
         _dispose(hit, marketplace)
+        turns.rest(disposed=hit.pk)
     # What still stands there may be in somebody's hand although our page was never opened: it has to be looked at on.
     standing = hits.filter(state__in=[HitState.LIVE, *UNPUBLISHED_HIT_STATES]).exists()
     undecided = Assignment.objects.filter(hit__unit__batch=batch, status=AssignmentStatus.SUBMITTED).exists()

@@ -6,17 +6,22 @@ its id and sha256 stand in the answer of that very assignment and worker (ruling
 
 import logging
 import uuid
+from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
 
 from django.db import transaction
 from django.utils import timezone
 
 from hits import registry
+from hits.domain import turns
 from hits.domain.answer_xml import AnswerError, submission_fields
 from hits.domain.hashing import instance_id
 from hits.domain.states import AssignmentStatus, HitState, Match, Purpose
 from hits.models import Assignment, Batch, Hit, Observation, Submission, Worker
 from hits.mturk.port import Marketplace, MarketplaceError, RemoteAssignment
+from hits.selectors.batches import one_by_one
 from hits.services import bookings
 from hits.services.environment import refuse_other_marketplace
 
@@ -39,23 +44,31 @@ class Collected:
     failed: int = 0
 
 
-def sync_batch(*, batch: Batch, marketplace: Marketplace) -> Collected:
+def sync_batch(
+    *, batch: Batch, marketplace: Marketplace, place: Mapping[str, Any] | None = None
+) -> Collected:
     """Copy the batch's assignments from the marketplace; repeatable, and safe beside itself.
 
-    One HIT that cannot be looked at does not keep the others waiting.
+    One HIT that cannot be looked at does not keep the others waiting. ``place`` is where an earlier turn ended.
 
     Raises:
+        TurnOver: in a worker; its place is where to go on.
         Refused: the batch belongs to another marketplace.
         MarketplaceError: the marketplace does not answer.
     """
     refuse_other_marketplace(batch, marketplace)
     # What is said of time that was over needs the beginning: what comes in meanwhile may be missed.
-    asked_at = timezone.now()
-    counts = {"hits": 0, "new": 0, "matched": 0, "unmatched": 0, "failed": 0}
-    hits = Hit.objects.filter(unit__batch=batch, state=HitState.LIVE).select_related("unit__batch__project")
-    for hit in hits.iterator(chunk_size=200):
+    before = place or {}
+    asked_at = datetime.fromisoformat(before["asked_at"]) if "asked_at" in before else timezone.now()
+    counts = {"hits": 0, "new": 0, "matched": 0, "unmatched": 0, "failed": 0} | before.get("counts", {})
+    hits = Hit.objects.filter(unit__batch=batch, state=HitState.LIVE, pk__gt=before.get("hit", 0))
+    last = 0
+    for hit in one_by_one(hits.select_related("unit__batch__project")):
         if not hit.hit_id or _complete(hit):
             continue
+        if last:
+            turns.rest(hit=last, asked_at=asked_at.isoformat(), counts=counts)
+        last = hit.pk
         counts["hits"] += 1
         try:
             found = sync_hit(hit=hit, marketplace=marketplace)

@@ -10,6 +10,7 @@ from django.contrib.auth.models import AbstractBaseUser
 from django.db import IntegrityError, transaction
 
 from hits import registry
+from hits.domain import turns
 from hits.domain.money import format_dollars
 from hits.domain.pool import Pool
 from hits.domain.qualifications import Comparator, Guards
@@ -144,4 +145,5 @@ def approve_handed_in(*, marketplace: Marketplace) -> int:
             # What was decided and not carried out is repeated with all other outstanding calls.
             logger.warning("compensation %s is not paid yet: %s", assignment.pk, error)
         approved += 1
+        turns.rest()
     return approved

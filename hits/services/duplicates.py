@@ -148,6 +148,50 @@ def add_duplicates(
 
 
 @transaction.atomic
+def restore_marks(
+    *, project: Project, marks: Mapping[int, int | None], by: AbstractBaseUser | None = None
+) -> int:
+    """Put each image behind the one named beside it, or behind none; all other marks stay.
+
+    Where the image named is a duplicate by now, the one that it stands behind is the one kept. An image that the one
+    named stands behind by now stays as it is, and what stands behind an image that is marked here follows it.
+
+    Returns:
+        how many images stand elsewhere now.
+
+    Raises:
+        Refused: an image of another project.
+    """
+    before = dict(Image.objects.filter(project=project).values_list("pk", "duplicate_of"))
+    if missing := {*marks, *(kept for kept in marks.values() if kept is not None)} - set(before):
+        raise Refused(f"image {min(missing)} is not in this project")
+    after = dict(before)
+    for image, kept in marks.items():
+        root = None if kept is None else _root(after, kept)
+        if root != image:
+            after[image] = root
+    moved: dict[int | None, list[int]] = {}
+    for image, kept in after.items():
+        root = None if kept is None else _root(after, kept)
+        if root != before[image]:
+            moved.setdefault(root, []).append(image)
+    for root, images in moved.items():
+        _put_behind(project, images, root)
+    for withdrawn, heir in _heirs(project, []).items():
+        _hand_over(project, withdrawn, heir)
+    count = sum(map(len, moved.values()))
+    audit.record(project=project, actor=by, action="images.duplicates_undone", images=count)
+    return count
+
+
+def _root(behind: Mapping[int, int | None], image: int) -> int:
+    """The image that one stands behind at last, itself when it is behind none."""
+    while (kept := behind[image]) is not None:
+        image = kept
+    return image
+
+
+@transaction.atomic
 def offer_again(*, project: Project, image: int, by: AbstractBaseUser | None = None) -> None:
     """Take the mark of one duplicate off. Repeatable.
 

@@ -8,13 +8,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from django.conf import settings
-from django.core.files.base import ContentFile
+from django.contrib.auth.models import AbstractBaseUser
 from django.db import transaction
 from PIL import Image as Pillow
 from PIL import ImageCms, UnidentifiedImageError
 
 from hits.models import Image, Project
-from hits.services.errors import BadFile
+from hits.services import audit
+from hits.services.errors import BadFile, NoRoom
+from hits.storage import holds, keep_content
 
 _SUFFIXES = {"JPEG": {".jpg", ".jpeg"}, "PNG": {".png"}, "WEBP": {".webp"}}
 _MODES = {"RGB", "L", "P", "RGBA", "LA"}
@@ -83,16 +85,61 @@ def import_image(
 
     Raises:
         BadFile: the picture cannot be used; the message names it, the reason and the mend.
+        NoRoom: the disk takes no more.
     """
     original = hashlib.sha256(data).hexdigest()
     known = Image.objects.filter(project=project, original_sha256=original).first()
     if known is not None:
+        restore_image(image=known, name=name, data=data)
         return known, False
     prepared = prepare_image(Incoming(name, data, about), frozenset())
     (stored,) = store_images(project=project, prepared=[prepared])
     if isinstance(stored, BadFile):
         raise stored
     return stored
+
+
+def restore_image(*, image: Image, name: str, data: bytes) -> bool:
+    """Write a photo's file anew from the file that it came from, if it is missing or damaged; return whether it was.
+
+    Raises:
+        BadFile: today's decoder makes other bytes of it than the row has; nothing is changed then.
+        NoRoom: the disk takes no more.
+    """
+    storage = image.file.storage
+    if holds(storage, str(image.file), size=image.bytes, sha256=image.sha256):
+        return False
+    decoded = decode(name, data)
+    if hashlib.sha256(decoded.data).hexdigest() != image.sha256:
+        raise BadFile(
+            f"{name}: the stored file of {image.name} is damaged, and this one no longer gives the same bytes; "
+            "bring the stored file back from a backup"
+        )
+    _store(name, image.sha256, decoded)
+    return True
+
+
+@transaction.atomic
+def describe_image(
+    *, image: Image, by: AbstractBaseUser | None, credit: str, licence: str, alt: str, split: str
+) -> list[str]:
+    """Change what is said about a photo, and return the names of the fields that changed; none is no event."""
+    wanted = {"credit": credit, "licence": licence, "alt": alt, "split": split}
+    held = Image.objects.select_for_update().get(pk=image.pk)
+    changed = [name for name, value in wanted.items() if getattr(held, name) != value]
+    if changed:
+        Image.objects.filter(pk=image.pk).update(**{name: wanted[name] for name in changed})
+        before = {name: getattr(held, name) for name in changed}
+        audit.record(
+            project=held.project,
+            actor=by,
+            action="image.describe",
+            subject=image.pk,
+            name=image.name,
+            changed=changed,
+            before=before,
+        )
+    return changed
 
 
 def known_originals(project: Project, files: Iterable[Incoming]) -> frozenset[str]:
@@ -175,7 +222,7 @@ def _row(project: Project, item: Prepared, decoded: Decoded) -> Image:
         split=about.split,
         entity_count=about.entity_count,
         # Content-addressed: the name tells nothing about people and cannot clash.
-        file=_store(digest, decoded),
+        file=_store(item.name, digest, decoded),
     )
 
 
@@ -274,11 +321,17 @@ def _encode(picture: Pillow.Image, source_format: str) -> Decoded:
     return Decoded(buffer.getvalue(), suffix, clean.width, clean.height)
 
 
-def _store(digest: str, decoded: Decoded) -> str:
-    field = Image._meta.get_field("file")
-    path = f"images/{digest[:2]}/{digest}{decoded.suffix}"
-    storage = field.storage
-    return path if storage.exists(path) else storage.save(path, ContentFile(decoded.data))
+def _store(name: str, digest: str, decoded: Decoded) -> str:
+    """Keep a picture’s file, on the disk before its row is committed, and return its path below the media folder.
+
+    Raises:
+        NoRoom: it cannot be written; nothing is left of it.
+    """
+    storage = Image._meta.get_field("file").storage
+    try:
+        return keep_content(storage, f"images/{digest[:2]}/{digest}{decoded.suffix}", decoded.data)
+    except OSError as error:
+        raise NoRoom.after(error, f"{name}: was not stored") from error
 
 
 def _check_stated_size(name: str, decoded: Decoded, about: Description) -> None:

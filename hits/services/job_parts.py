@@ -9,6 +9,7 @@ from django.db import transaction
 from django.db.models import Exists, F, OuterRef, Q, Sum
 from django.utils import timezone
 
+from hits.domain.queues import queue_of
 from hits.domain.states import OPEN_JOB_STATES, JobState
 from hits.models import Job
 from hits.selectors.jobs import SINCE
@@ -57,6 +58,7 @@ def store(job: Job, split: Split) -> list[Job]:
         [
             Job(
                 task=split.task,
+                queue=queue_of(split.task),
                 project_id=job.project_id,
                 parent=job,
                 title=part.title[:160],

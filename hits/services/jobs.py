@@ -3,11 +3,9 @@
 import logging
 import threading
 import time
-import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from contextvars import ContextVar
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 from celery import current_app
@@ -17,79 +15,34 @@ from django.db import IntegrityError, connection, transaction
 from django.db.models import F, Q
 from django.utils import timezone
 
+from hits.domain.queues import Queue, queue_of
 from hits.domain.states import OPEN_JOB_STATES, STOPPED_JOB_STATES, JobState
-from hits.models import Heartbeat, Job, JobLine, Project
-from hits.selectors.jobs import SINCE, open_under
-from hits.services import job_parts
-from hits.services.errors import Conflict, Refused
+from hits.domain.turns import TurnOver
+from hits.models import Heartbeat, Job, Project
+from hits.selectors.jobs import REFUSED, open_under
+from hits.services import job_parts, slots, wakeups
+from hits.services.errors import Busy, Conflict, NotStarted, Refused
 from hits.services.job_parts import Split
+from hits.services.progress import (
+    LEASE,
+    TURN,
+    TURN_KEYS,
+    Cancelled,
+    Listener,
+    Progress,
+    listen,
+    tell,
+    write_line,
+)
+from hits.services.wakeups import wake, wake_waiting
 
 logger = logging.getLogger(__name__)
 
-# A job whose worker died is taken over after a lease and a round of the sweeper, well within a minute.
-LEASE = timedelta(seconds=30)
 HEARTBEAT_SECONDS = 7.0
+CANCEL_TRIES = 5
 FOLLOW_SECONDS = 0.5
 WORKER = "worker"
-LONGEST_LINE = 400
-Listener = Callable[[Job, str], None]
-_listener: ContextVar[Listener | None] = ContextVar("listener", default=None)
-
-
-class Cancelled(Exception):
-    """Raised inside a job when somebody asked for it to stop."""
-
-
-class Progress:
-    """A running job's hand on its own row. Each call renews the lease, and notices cancellation."""
-
-    def __init__(self, job: Job) -> None:
-        self.job = job
-        self._since: int | None = None
-        self._cursor: dict[str, Any] = dict(job.cursor)
-        self._silent_until = timezone.now()
-
-    def advance(self, done: int, total: int | None = None, **cursor: Any) -> None:
-        """Say how far the work is; the cursor is where a successor goes on.
-
-        Raises:
-            Cancelled: somebody asked for the job to stop, or another worker took it over.
-        """
-        changes: dict[str, Any] = {"done": done, "lease_until": self.lease()}
-        if total is not None:
-            changes["total"] = total
-        if self._since is None:
-            self._since = max(0, done - 1)  # what an earlier run did says nothing about the speed of this one
-        self._cursor = cursor or self._cursor
-        changes["cursor"] = self._cursor | {SINCE: self._since}
-        mine = Job.objects.filter(pk=self.job.pk, lease_owner=self.job.lease_owner, state=JobState.RUNNING)
-        if not mine.update(**changes):
-            raise Cancelled("another worker took this job over")
-        if mine.filter(cancel_requested=True).exists():
-            raise Cancelled("cancelled")
-        self.job.done, self.job.total = done, changes.get("total", self.job.total)
-        _tell(self.job, "")
-
-    def brace(self, seconds: float) -> None:
-        """Keep the job through a step that may stop all threads of this process, so that nobody takes it over.
-
-        Should the process die in it, others wait so much longer. 0 ends it.
-
-        Raises:
-            Cancelled: another worker took the job over.
-        """
-        self._silent_until = timezone.now() + timedelta(seconds=seconds)
-        mine = Job.objects.filter(pk=self.job.pk, lease_owner=self.job.lease_owner, state=JobState.RUNNING)
-        if not mine.update(lease_until=self.lease()):
-            raise Cancelled("another worker took this job over")
-
-    def lease(self) -> datetime:
-        """Until when the job is held, if it is renewed now."""
-        return max(timezone.now(), self._silent_until) + LEASE
-
-    def log(self, text: str) -> None:
-        """Write a line that people read on the job's page and on the command line."""
-        write_line(self.job, text)
+WAITS = "waits"  # in a turn's place: another process does the same
 
 
 def enqueue(
@@ -101,6 +54,7 @@ def enqueue(
     exclusive_key: str = "",
     resumable: bool = False,
     queue: bool = True,
+    on: Queue | None = None,
     **args: Any,
 ) -> Job:
     """Write a job row and wake a worker once it is committed.
@@ -109,6 +63,7 @@ def enqueue(
         exclusive_key: at most one open job holds it.
         resumable: the task goes on where an earlier run ended, so a person may start it again.
         queue: false when this process runs it at once (``run_here``).
+        on: the queue that it waits in, where that is not its task's.
 
     Raises:
         Conflict: an open job holds the same ``exclusive_key``.
@@ -117,6 +72,7 @@ def enqueue(
         with transaction.atomic():
             job = Job.objects.create(
                 task=task,
+                queue=on or queue_of(task),
                 title=title,
                 project=project,
                 created_by_id=by.pk if by else None,
@@ -133,54 +89,34 @@ def enqueue(
     return job
 
 
-def wake(job: Job) -> None:
-    """Send the wake-up after the commit. A lost message does no harm: the sweeper looks again."""
-
-    def send() -> None:
-        try:
-            current_app.send_task(job.task, args=[job.pk], ignore_result=True)
-        except Exception:
-            logger.exception("job %s: the broker cannot be reached; the sweeper will wake it", job.pk)
-
-    transaction.on_commit(send)
-
-
 @contextmanager
 def claimed(job_id: int) -> Iterator[Progress | None]:
-    """Run a job under a lease; yields ``None`` when somebody else has it or it is over.
+    """Run a job under a lease; yields ``None`` when somebody else has it, it is over, or its turn has not come.
 
     The claim is one conditional UPDATE whose row count is checked, so that two workers woken by the
-    same message do the work once.
+    same message do the work once. In a worker, light work does one turn and goes to the back of its queue.
     """
-    owner = uuid.uuid4().hex
-    now = timezone.now()
-    free = Q(state=JobState.QUEUED) | job_parts.lost(now)
-    taken = Job.objects.filter(free, pk=job_id).update(
-        state=JobState.RUNNING,
-        lease_owner=owner,
-        lease_until=now + LEASE,
-        started_at=now,
-        error="",
-        runs=F("runs") + 1,
-    )
-    if not taken:
+    job = _taken(job_id)
+    if job is None:
         yield None
         return
-    job = Job.objects.get(pk=job_id)
-    if job.runs > 1:
+    if job.runs > 1 and TURN not in job.cursor:
         write_line(job, _beginning(job))
     progress = Progress(job)
     over = _keep_alive(progress)
     try:
-        yield progress
-    except Split as split:
-        for part in job_parts.store(job, split):
-            wake(part)
+        with slots.turn_of(job):
+            yield progress
+    except (TurnOver, Busy, Split) as later:
+        _go_on_later(progress, later)
     except KeyboardInterrupt:
         _finish(job, JobState.CANCELLED, error="stopped at the keyboard")
         raise
     except Cancelled as reason:
         _finish(job, JobState.CANCELLED, error=str(reason))
+    except NotStarted as reason:
+        Job.objects.filter(pk=job.pk).update(resumable=False, cursor={REFUSED: True})
+        _finish(job, JobState.FAILED, error=str(reason))
     except Refused as reason:
         _finish(job, JobState.FAILED, error=str(reason))
     except Exception as error:
@@ -190,6 +126,49 @@ def claimed(job_id: int) -> Iterator[Progress | None]:
         _finish(job, JobState.DONE)
     finally:
         over.set()
+
+
+def _taken(job_id: int) -> Job | None:
+    """Claim a job for this process; ``None`` when that cannot be."""
+    owner = slots.owner()
+    if slots.has_no_room(job_id, owner):
+        return None
+    now = timezone.now()
+    taken = Job.objects.filter(wakeups.ready(now), pk=job_id).update(
+        state=JobState.RUNNING,
+        lease_owner=owner,
+        lease_until=now + LEASE,
+        woken_at=None,
+        not_before=None,
+        started_at=now,
+        error="",
+        runs=F("runs") + 1,
+    )
+    return Job.objects.get(pk=job_id) if taken else None
+
+
+def _go_on_later(progress: Progress, why: TurnOver | Busy | Split) -> None:
+    if isinstance(why, TurnOver):
+        _put_back(progress, why.place, wait=why.wait)
+    elif isinstance(why, Busy):
+        _put_back(progress, {WAITS: True}, wait=why.seconds, why=str(why))
+    elif job_parts.store(progress.job, why):
+        wake_waiting(queues=[queue_of(why.task)], settling=timedelta())
+
+
+def _put_back(progress: Progress, place: dict[str, Any], *, wait: float, why: str = "") -> None:
+    """Queue a running job again, behind the others, to go on at ``place``; at the earliest in ``wait`` seconds."""
+    job, now = progress.job, timezone.now()
+    mine = Job.objects.filter(pk=job.pk, lease_owner=job.lease_owner, state=JobState.RUNNING)
+    back = mine.update(  # somebody who wants it to stop is heard when its next turn begins
+        state=JobState.QUEUED,
+        cursor=progress.cursor_for(place),
+        lease_owner="",
+        lease_until=now,
+        not_before=now + timedelta(seconds=wait) if wait else None,
+    )
+    if back and why and not progress.place.get(WAITS):
+        write_line(job, f"Waits: {why}")
 
 
 def _keep_alive(progress: Progress) -> threading.Event:
@@ -226,17 +205,19 @@ def cancel(*, job: Job) -> None:
     Raises:
         Conflict: it is over already.
     """
-    now = timezone.now()
-    idle = Q(state__in=(JobState.QUEUED, JobState.WAITING)) | job_parts.lost(now)
-    ended = Job.objects.filter(idle, pk=job.pk).update(state=JobState.CANCELLED, finished_at=now)
-    job_parts.cancel(job.pk)
-    if ended:
-        write_line(job, "Cancelled")
-        if job.parent_id:
-            _settle(job.parent_id)
-        return
-    if not Job.objects.filter(pk=job.pk, state=JobState.RUNNING).update(cancel_requested=True):
-        raise Conflict("the job is over already")
+    for _ in range(CANCEL_TRIES):  # between two looks it may have been taken, or have ended its turn
+        now = timezone.now()
+        idle = Q(state__in=(JobState.QUEUED, JobState.WAITING)) | job_parts.lost(now)
+        ended = Job.objects.filter(idle, pk=job.pk).update(state=JobState.CANCELLED, finished_at=now)
+        job_parts.cancel(job.pk)
+        if ended:
+            write_line(job, "Cancelled")
+            if job.parent_id:
+                _settle(job.parent_id)
+            return
+        if Job.objects.filter(pk=job.pk, state=JobState.RUNNING).update(cancel_requested=True):
+            return
+    raise Conflict("the job is over already")
 
 
 def resume(*, job: Job, queue: bool = True) -> Job:
@@ -255,6 +236,8 @@ def resume(*, job: Job, queue: bool = True) -> Job:
                 cancel_requested=False,
                 error="",
                 finished_at=None,
+                cursor={key: value for key, value in job.cursor.items() if key not in TURN_KEYS},
+                not_before=None,
                 lease_owner="",  # a process that was only slow must not end it in the new one's name
             )
             if not taken:
@@ -284,7 +267,7 @@ def run_here(*, job: Job, listener: Listener | None = None) -> Job:
     The listener is told of each step and each line of the log: the job, and the line or nothing.
     """
     current_app.loader.import_default_modules()  # outside of a worker nobody has registered the tasks yet
-    token = _listener.set(listener)
+    before_me = listen(listener)
     try:
         while job.state in OPEN_JOB_STATES:
             before = (job.state, job.runs)
@@ -294,10 +277,10 @@ def run_here(*, job: Job, listener: Listener | None = None) -> Job:
             _run_task(job)
             job.refresh_from_db()
             if (job.state, job.runs) == before:  # a worker has it, or its last part: follow it
-                _tell(job, "")  # whoever listens may want to stop meanwhile
+                tell(job, "")  # whoever listens may want to stop meanwhile
                 time.sleep(FOLLOW_SECONDS)
     finally:
-        _listener.reset(token)
+        listen(before_me)
     return job
 
 
@@ -310,32 +293,15 @@ def _run_task(job: Job) -> None:
         logger.debug("job %s failed", job.pk, exc_info=True)
 
 
-def write_line(job: Job, text: str) -> None:
-    """Add a line to a job's log."""
-    JobLine.objects.create(job_id=job.parent_id or job.pk, text=text[:LONGEST_LINE])
-    _tell(job, text)
-
-
-def _tell(job: Job, text: str) -> None:
-    listener = _listener.get()
-    if listener is not None:
-        listener(job, text)
-
-
 def sweep() -> int:
-    """Wake queued jobs that nobody took and running ones whose worker has gone; return how many."""
-    now = timezone.now()
+    """Wake queued jobs that nobody took and running ones whose worker has gone; return how many.
+
+    Few of many at a time: see ``wakeups``.
+    """
     beat()
     for parent in job_parts.orphaned():
         _settle(parent)
-    waiting = Job.objects.filter(
-        Q(state=JobState.QUEUED, created_at__lt=now - timedelta(seconds=5)) | job_parts.lost(now)
-    )
-    count = 0
-    for job in waiting:
-        wake(job)
-        count += 1
-    return count
+    return wake_waiting()
 
 
 def beat() -> None:

@@ -2,9 +2,11 @@
 
 import csv
 import hashlib
-from collections.abc import Iterator
+import io
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
 
 from hits.models import Image, Project
 from hits.services.errors import BadFile
@@ -68,26 +70,51 @@ def _rows(path: Path) -> Iterator[Row]:
                 yield Row(str(file), file, Description())
     elif path.suffix.lower() == ".csv":
         yield from _manifest(path)
-    else:
+    elif path.suffix.lower() in SUFFIXES:
         yield Row(str(path), path, Description())
+    else:
+        kind = path.suffix.lower() or "file without an ending"
+        raise BadFile(
+            f"{path}: is a {kind}; use a folder, a JPEG, PNG or WebP file, "
+            "or a CSV manifest that lies beside its photos"
+        )
 
 
 def _manifest(path: Path) -> Iterator[Row]:
+    with path.open("rb") as file:
+        for place, name, about in read_manifest(str(path), file):
+            found = (path.parent / name).resolve()
+            if not found.is_relative_to(path.parent.resolve()):
+                raise BadFile(f"{place}, column file: leaves the manifest's folder; copy the picture into it")
+            yield Row(place, found, about)
+
+
+def read_manifest(called: str, file: BinaryIO) -> Iterator[tuple[str, str, Description]]:
+    """Yield what each row of a CSV manifest says: its place for messages, the picture's name, and the rest.
+
+    Raises:
+        BadFile: names the manifest, the row and the column, and the mend; also for a picture that is named twice.
+    """
+    named: dict[str, int] = {}
     try:
-        with path.open(newline="", encoding="utf-8-sig") as file:
-            reader = csv.reader(file, strict=True)
-            header = next(reader, None)
-            columns = _header(path, header)
-            for cells in reader:
-                if any(cell.strip() for cell in cells):
-                    yield _manifest_row(path, reader.line_num, columns, cells)
+        reader = csv.reader(io.TextIOWrapper(file, encoding="utf-8-sig", newline=""), strict=True)
+        columns = _header(called, next(reader, None))
+        for cells in reader:
+            if not any(cell.strip() for cell in cells):
+                continue
+            place = f"{called}: row {reader.line_num}"
+            name, about = _manifest_row(place, columns, cells)
+            if name in named:
+                raise BadFile(f"{place}, column file: {name} is named in row {named[name]} already; keep one")
+            named[name] = reader.line_num
+            yield place, name, about
     except UnicodeDecodeError as error:
-        raise BadFile(f"{path}: is not UTF-8 text; save it again as UTF-8") from error
+        raise BadFile(f"{called}: is not UTF-8 text; save it again as UTF-8") from error
     except csv.Error as error:
-        raise BadFile(f"{path}: is no readable CSV ({error})") from error
+        raise BadFile(f"{called}: is no readable CSV ({error})") from error
 
 
-def _header(path: Path, header: list[str] | None) -> list[str]:
+def _header(path: str, header: list[str] | None) -> list[str]:
     columns = [column.strip() for column in header or []]
     if "file" not in columns:
         raise BadFile(
@@ -104,8 +131,7 @@ def _header(path: Path, header: list[str] | None) -> list[str]:
     return columns
 
 
-def _manifest_row(path: Path, line: int, columns: list[str], cells: list[str]) -> Row:
-    place = f"{path}: row {line}"
+def _manifest_row(place: str, columns: list[str], cells: list[str]) -> tuple[str, Description]:
     if len(cells) != len(columns):
         raise BadFile(f"{place} has {len(cells)} values, the header has {len(columns)}: add or remove commas")
     values = {column: cell.strip() for column, cell in zip(columns, cells, strict=True)}
@@ -114,12 +140,18 @@ def _manifest_row(path: Path, line: int, columns: list[str], cells: list[str]) -
             raise BadFile(f"{place}, column {column}: holds a NUL character; remove it")
     if not values["file"]:
         raise BadFile(f"{place}, column file: is empty")
-    file = (path.parent / values["file"]).resolve()
-    if not file.is_relative_to(path.parent.resolve()):
-        raise BadFile(f"{place}, column file: leaves the manifest's folder; copy the picture into it")
+    return values["file"], described(place, values)
+
+
+def described(place: str, values: Mapping[str, str]) -> Description:
+    """Return what a row, or a form, says of one picture, by the names of a manifest's columns.
+
+    Raises:
+        BadFile: names the column and the mend.
+    """
     if values.get("split", "") not in SPLITS:
         raise BadFile(f"{place}, column split: {values['split']!r} is unknown; use train, val or test")
-    about = Description(
+    return Description(
         source_url=_address(place, values.get("url", "")),
         credit=values.get("credit", ""),
         licence=values.get("licence", ""),
@@ -129,7 +161,20 @@ def _manifest_row(path: Path, line: int, columns: list[str], cells: list[str]) -
         stated_width=_number(place, values, "width"),
         stated_height=_number(place, values, "height"),
     )
-    return Row(place, file, about)
+
+
+def fields_of(about: Description) -> dict[str, str | int | None]:
+    """Return a description by the names of a manifest's columns, the other way round than ``described``."""
+    return {
+        "url": about.source_url,
+        "credit": about.credit,
+        "licence": about.licence,
+        "alt": about.alt,
+        "split": about.split,
+        "entity_count": about.entity_count,
+        "width": about.stated_width,
+        "height": about.stated_height,
+    }
 
 
 def _address(place: str, text: str) -> str:
@@ -141,7 +186,7 @@ def _address(place: str, text: str) -> str:
     return text
 
 
-def _number(place: str, values: dict[str, str], column: str) -> int | None:
+def _number(place: str, values: Mapping[str, str], column: str) -> int | None:
     text = values.get(column, "")
     if not text:
         return None

@@ -8,12 +8,14 @@ decided or paid rests on the marketplace's list alone (see ``collect``).
 import hashlib
 import hmac
 import logging
+from collections.abc import Sequence
 from datetime import timedelta
 
 from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
+from hits.domain import turns
 from hits.domain.marketplace_events import EventDocument, MarketEvent, read_event
 from hits.domain.states import HitState
 from hits.models import Attempt, Batch, Hit, MarketplaceEvent
@@ -25,6 +27,7 @@ logger = logging.getLogger(__name__)
 RELEASED = frozenset({"AssignmentReturned", "AssignmentAbandoned"})
 WANTED = ("AssignmentSubmitted", *sorted(RELEASED))
 AT_ONCE = 500
+TOGETHER = 25
 STALE_AFTER = timedelta(days=1)
 KEPT_FOR = timedelta(days=30)  # a double comes within a day or two
 
@@ -79,7 +82,20 @@ def process_waiting(*, marketplace: Marketplace) -> int:
     """
     name = marketplace.environment.name
     waiting = MarketplaceEvent.objects.filter(environment=name, processed_at=None)
-    rows = list(waiting.order_by("pk")[:AT_ONCE])
+    done = 0
+    for _ in range(0, AT_ONCE, TOGETHER):
+        rows = list(waiting.order_by("pk")[:TOGETHER])
+        if not rows:
+            break
+        done += len(rows)
+        if not _process(marketplace, rows):
+            break
+        turns.rest()
+    return done
+
+
+def _process(marketplace: Marketplace, rows: Sequence[MarketplaceEvent]) -> bool:
+    """Look at the HITs that some notifications name; return False when the marketplace does not answer."""
     events = [event for row in rows for event in map(read_event, row.payload) if event is not None]
     looked = _look(marketplace, {event.hit_id for event in events if event.kind not in RELEASED})
     now = timezone.now()
@@ -87,7 +103,7 @@ def process_waiting(*, marketplace: Marketplace) -> int:
     if not looked:
         read = read.filter(received_at__lte=now - STALE_AFTER)
     read.update(processed_at=now)
-    return len(rows)
+    return looked
 
 
 @transaction.atomic

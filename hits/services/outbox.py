@@ -20,6 +20,7 @@ from django.db.models import Q, QuerySet, Value
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 
+from hits.domain import turns
 from hits.domain.crashpoints import crash_point
 from hits.domain.hashing import request_token
 from hits.domain.states import OPEN_CALL_STATES, CallState
@@ -33,6 +34,7 @@ from hits.services.jobs import Progress
 logger = logging.getLogger(__name__)
 
 LEASE = timedelta(minutes=5)  # longer than a call lasts with all its repetitions
+AFTER = "after"  # in a turn's place: the call that it came to last
 _ROWS = ("batch", "decision", "hit", "assignment__worker", "assignment__hit__unit__batch")
 
 
@@ -122,18 +124,25 @@ def settle_outstanding(
     calls: "QuerySet[OutgoingCall] | None" = None,
     progress: Progress | None = None,
     before_each: Callable[[int], None] | None = None,
+    after: int = 0,
 ) -> Settled:
     """Settle what stands in the outbox for this marketplace, oldest first.
 
-    ``batch`` or ``calls`` narrow it. One refused call does not keep the others waiting; it is shown on its page.
+    ``batch`` or ``calls`` narrow it, ``after`` leaves out what an earlier turn came past; what a job's earlier turns
+    did is counted in. One refused call does not keep the others waiting; it is shown on its page.
     ``before_each`` is asked with the call's number, from 1; what it raises ends the round.
 
     Raises:
         Cancelled: somebody asked the job to stop; what is done stays done.
+        TurnOver: in a worker; its place says after which call to go on.
     """
-    rows = outstanding(marketplace.environment.name, batch=batch, calls=calls)
+    if progress is not None:
+        after = progress.place.get(AFTER, 0)
+    rows = outstanding(marketplace.environment.name, batch=batch, calls=calls).filter(pk__gt=after)
     ids = list(rows.values_list("pk", flat=True))
-    counts = {"done": 0, "refused": 0, "outstanding": 0}
+    counts = progress.tally if progress is not None else {}
+    for how in ("done", "refused", "outstanding"):
+        counts.setdefault(how, 0)
     for number, pk in enumerate(ids, start=1):
         if before_each is not None:
             before_each(number)
@@ -145,7 +154,9 @@ def settle_outstanding(
             done = False
         counts["done" if done else _how_it_stands(pk)] += 1
         if progress is not None:
-            progress.advance(number, len(ids))
+            progress.step(number, len(ids))
+        if number < len(ids):
+            turns.rest(**{AFTER: pk})
     return Settled(**counts)
 
 
@@ -175,12 +186,15 @@ def try_again(calls: "QuerySet[OutgoingCall]") -> int:
 def waits_for_another(call: OutgoingCall) -> bool:
     """Tell whether an earlier call about the same assignment has to be done first.
 
-    No bonus leaves while the approval is refused or outstanding, and no override before its rejection.
+    No bonus leaves while the approval is refused or outstanding, no override before its rejection, and no message
+    before the payment that makes the requester known to its worker.
     """
     operations = OutgoingCall.Operation
     earlier = OutgoingCall.objects.filter(assignment=call.assignment_id, pk__lt=call.pk)
     if call.operation == operations.BONUS:
         return earlier.filter(operation=operations.APPROVE).exclude(state=CallState.DONE).exists()
+    if call.operation == operations.NOTIFY:
+        return earlier.filter(operation=operations.APPROVE, state__in=OPEN_CALL_STATES).exists()
     if call.operation == operations.APPROVE:
         return earlier.filter(operation=operations.REJECT, state__in=OPEN_CALL_STATES).exists()
     return False

@@ -1,9 +1,11 @@
 """What each operation of the outbox asks of the marketplace, how one sees that it stands, and what follows.
 
 ``args`` of the rows: approve ``{"feedback", "override"}``, reject ``{"feedback"}``, bonus ``{"reason"}``, extend
-``{"more", "total"}`` (assignments on top, and in all), prolong ``{"expires_at"}`` (ISO 8601), expire nothing.
+``{"more", "total"}`` (assignments on top, and in all), prolong ``{"expires_at"}`` (ISO 8601), notify
+``{"subject", "text"}``, expire nothing.
 """
 
+import logging
 from datetime import datetime, timedelta
 
 from django.db import transaction
@@ -13,6 +15,8 @@ from hits.domain.states import AssignmentStatus
 from hits.models import Assignment, Hit, OutgoingCall
 from hits.mturk.port import Failure, Marketplace, MarketplaceError
 from hits.services import bookings
+
+logger = logging.getLogger(__name__)
 
 Operation = OutgoingCall.Operation
 # Only a token stands between repeating these and doing them twice, and a token dies after a day.
@@ -36,7 +40,9 @@ def make(call: OutgoingCall, marketplace: Marketplace) -> None:
     Raises:
         MarketplaceError: it was not carried out, or its reply was lost.
     """
-    if call.operation in {Operation.APPROVE, Operation.REJECT, Operation.BONUS}:
+    if call.operation == Operation.NOTIFY:
+        _notify(call, marketplace)
+    elif call.operation in {Operation.APPROVE, Operation.REJECT, Operation.BONUS}:
         _about_assignment(call, marketplace)
     else:
         _about_hit(call, marketplace)
@@ -62,6 +68,17 @@ def _about_assignment(call: OutgoingCall, marketplace: Marketplace) -> None:
         marketplace.approve(assignment.assignment_id, feedback)
 
 
+def _notify(call: OutgoingCall, marketplace: Marketplace) -> None:
+    """Write to the worker. Whom the marketplace does not reach is noted; asking again would change nothing.
+
+    Mechanical Turk has no token for messages: a process killed after this call leaves the same words sent twice.
+    """
+    worker = _assignment(call).worker
+    missed = marketplace.notify([worker.worker_id], call.args["subject"], call.args["text"])
+    if why := missed.get(worker.worker_id):
+        logger.warning("worker %s was not told: %s", worker, why.replace(worker.worker_id, str(worker)))
+
+
 def _about_hit(call: OutgoingCall, marketplace: Marketplace) -> None:
     hit_id = _hit_id(call)
     if call.operation == Operation.EXTEND:
@@ -85,6 +102,8 @@ def went_through(call: OutgoingCall, error: MarketplaceError, marketplace: Marke
 
 def stands(call: OutgoingCall, marketplace: Marketplace) -> bool:
     """Look at the marketplace for what the call is to bring about."""
+    if call.operation == Operation.NOTIFY:
+        return False  # no service says what it sent
     if call.operation == Operation.BONUS:
         sent = marketplace.list_bonuses(_assignment(call).assignment_id)
         return any(reference(call) in bonus.reason for bonus in sent)
@@ -109,6 +128,8 @@ def overtaken(call: OutgoingCall, error: MarketplaceError, marketplace: Marketpl
         MarketplaceError: the marketplace does not say.
     """
     if error.failure is not Failure.WRONG_STATE or call.assignment is None:
+        return ""
+    if call.operation == Operation.NOTIFY:
         return ""
     status = marketplace.get_assignment(call.assignment.assignment_id).status
     with transaction.atomic():
@@ -144,7 +165,7 @@ def record(call: OutgoingCall) -> None:
         Hit.objects.filter(pk=_hit(call).pk).update(
             expires_at=datetime.fromisoformat(call.args["expires_at"])
         )
-    else:
+    elif call.operation == Operation.EXPIRE:
         Hit.objects.filter(pk=_hit(call).pk).update(expires_at=timezone.now())
 
 

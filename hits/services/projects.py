@@ -1,5 +1,6 @@
 """Make projects and say who may work in them."""
 
+from anyascii import anyascii
 from django.contrib.auth.models import AbstractBaseUser
 from django.db import transaction
 from django.utils.text import slugify
@@ -22,20 +23,42 @@ You are asked to look at photos and to write down what you can work out from the
 """
 
 
+LONGEST_SHORT_NAME = 60
+
+
+def short_name_of(name: str) -> str:
+    """Return a name's letters as ASCII, words joined by hyphens and none cut in two: ``Straßen`` is ``strassen``."""
+    whole = slugify(anyascii(name))
+    if len(whole) <= LONGEST_SHORT_NAME:
+        return whole
+    return whole[: LONGEST_SHORT_NAME + 1].rpartition("-")[0] or whole[:LONGEST_SHORT_NAME]
+
+
 @transaction.atomic
 def create_project(
-    *, name: str, by: AbstractBaseUser | None, is_rehearsal: bool = False, consent: str = DEFAULT_CONSENT
+    *,
+    name: str,
+    by: AbstractBaseUser | None,
+    short_name: str = "",
+    is_rehearsal: bool = False,
+    consent: str = DEFAULT_CONSENT,
 ) -> Project:
     """Return a new project with its first consent text; ``by`` becomes its admin.
 
+    short_name: what addresses and commands call it; made from the name where it is empty.
+
     Raises:
-        Refused: the name is empty or taken.
+        Refused: the name is empty, or the short name is taken or no short name.
     """
-    slug = slugify(name)[:60]
+    if short_name and short_name != slugify(short_name)[:LONGEST_SHORT_NAME]:
+        raise Refused(
+            f"short name: use at most {LONGEST_SHORT_NAME} small letters, digits and hyphens, such as street-scenes"
+        )
+    slug = short_name or short_name_of(name)
     if not slug:
         raise Refused("name: use letters or digits, for instance Street scenes")
     if Project.objects.filter(slug=slug).exists():
-        raise Refused(f"name: a project called {slug} exists already; choose another name")
+        raise Refused(f"short name: a project called {slug} exists already; choose another short name")
     project = Project.objects.create(name=name.strip(), slug=slug, is_rehearsal=is_rehearsal)
     ConsentText.objects.create(project=project, version=1, body=consent)
     if by is not None:

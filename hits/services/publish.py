@@ -7,10 +7,12 @@ lives (MTurk forgets it after 24 h), and looks for the HIT by its annotation aft
 
 from django.conf import settings
 from django.db import transaction
+from django.db.models import QuerySet
 from django.db.models.functions import Coalesce
 from django.urls import reverse
 from django.utils import timezone
 
+from hits.domain import turns
 from hits.domain.crashpoints import crash_point
 from hits.domain.external_question import build_external_question
 from hits.domain.qualifications import Requirement
@@ -23,7 +25,7 @@ from hits.selectors.publishing import stopped_before
 from hits.services import adopting, budget, notifications
 from hits.services.access import masters_condition
 from hits.services.environment import refuse_other_marketplace
-from hits.services.errors import Refused
+from hits.services.errors import Busy, Refused
 from hits.services.jobs import Progress
 from hits.services.publisher import Publisher, is_held, publishing
 from hits.services.qualifications import ensure_type
@@ -39,6 +41,7 @@ LOOK_AGAIN_SECONDS = (
     30.0,
 )  # a new HIT may take half a minute to appear in the list
 _FUNDS = " (add funds on the page Marketplace accounts, or with manage.py deposit)"
+AGAIN_SECONDS = 5.0
 _PUBLISHABLE = [BatchState.LAUNCHING, BatchState.LIVE]
 
 
@@ -52,18 +55,37 @@ def publish_batch(
     Raises:
         Refused: the marketplace refused for good (no funds, a bad field), or a cap is reached; what is live stays
             live.
-        Conflict: another process publishes this batch.
+        Busy: another process publishes this batch.
+        TurnOver: in a worker; the rest waits for the next turn.
     """
     if batch.state not in _PUBLISHABLE:
         raise Refused(f"{batch.name} is {batch.state}: it cannot be published")
     refuse_other_marketplace(batch, marketplace)
     published = 0
-    if Hit.objects.filter(unit__batch=batch, state__in=UNPUBLISHED_HIT_STATES).exists():
+    if not_published(batch).exists():
         with publishing(batch) as publisher:
-            work = _Publication(publisher, marketplace, pace or pace_for(marketplace.environment), progress)
+            pace = pace or pace_for(marketplace.environment)
+            if progress is not None and progress.place:
+                pace.go_on(progress.place)
+            work = _Publication(publisher, marketplace, pace, progress)
             published = work.run()
     Batch.objects.filter(pk=batch.pk, state=BatchState.LAUNCHING).update(state=BatchState.LIVE)
     return published
+
+
+def not_published(batch: Batch) -> "QuerySet[Hit]":
+    """Return the batch's HITs that are planned, or were tried, and are not live."""
+    return Hit.objects.filter(unit__batch=batch, state__in=UNPUBLISHED_HIT_STATES)
+
+
+def come_again_if_unpublished(*, batch: Batch) -> None:
+    """Let a job that ends come again while HITs are planned that it left, so that it never says “done” over them.
+
+    Raises:
+        Busy: some are; an extension may have planned them a moment ago.
+    """
+    if not_published(batch).filter(unit__batch__state__in=_PUBLISHABLE).exists():
+        raise Busy(f"{batch.name} has tasks that are not published yet", AGAIN_SECONDS)
 
 
 class _Publication:
@@ -98,6 +120,8 @@ class _Publication:
             self._publish_one(Hit.objects.select_related("unit").get(pk=pk), hit_type_id)
             if self.progress is not None:
                 self.progress.advance(before + number - len(self.unseen), total)
+            if number < len(todo):
+                turns.rest(**self.pace.place())
         self._find_unseen()
         return self.published
 
@@ -148,10 +172,12 @@ class _Publication:
 
     def _find_unseen(self) -> None:
         """Look for the HITs that stand, until the list shows them; a new one takes a while to get there."""
-        for seconds in (0.0, *LOOK_AGAIN_SECONDS):
+        looked = self.progress.place.get("looked", 0) if self.progress is not None else 0
+        for number, seconds in enumerate((0.0, *LOOK_AGAIN_SECONDS)[looked:], start=looked):
             if not self.unseen:
                 return
-            if seconds:
+            if seconds and number > looked:  # the first pause of a later turn was spent in the queue
+                turns.pause_outside(seconds, looked=number, **self.pace.place())
                 self.pace.pause(seconds)
             self.publisher.go_on()
             known = len(self.unseen)

@@ -14,12 +14,13 @@ from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from hits.models import Batch
-from hits.services.errors import Conflict
+from hits.services.errors import Busy, Conflict
 
 logger = logging.getLogger(__name__)
 
 LEASE = timedelta(seconds=90)
 RENEW_AFTER = timedelta(seconds=15)
+LOOK_AGAIN_SECONDS = 20.0
 
 
 class Publisher:
@@ -53,7 +54,7 @@ def publishing(batch: Batch) -> Iterator[Publisher]:
     """Take the batch for this process, and give it back at the end; a dead process's lease runs out.
 
     Raises:
-        Conflict: another process publishes it; the message says which and since when.
+        Busy: another process publishes it; the message says which and since when.
     """
     owner = f"{socket.gethostname()[:24]}, process {os.getpid()} {uuid.uuid4().hex}"[:64]
     now = timezone.now()
@@ -106,9 +107,12 @@ def _taken(batch: Batch) -> Conflict:
     row = Batch.objects.get(pk=batch.pk)
     who = row.lease_owner.rsplit(" ", 1)[0] or "another process"
     if row.lease_until is None:
-        return Conflict(f"{row.name}: another process took the publication over; look at the batch's page")
+        why = f"{row.name}: another process took the publication over; look at the batch's page"
+        return Busy(why, LOOK_AGAIN_SECONDS)
     heard = row.lease_until - LEASE
-    return Conflict(
+    left = (row.lease_until - timezone.now()).total_seconds()
+    return Busy(
         f"{row.name} is being published by {who}, last heard of at {heard:%H:%M:%S} UTC: wait for it. "
-        f"Should it have died, the batch is free again at {row.lease_until:%H:%M:%S} UTC"
+        f"Should it have died, the batch is free again at {row.lease_until:%H:%M:%S} UTC",
+        min(LOOK_AGAIN_SECONDS, max(1.0, left)),
     )

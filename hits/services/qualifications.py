@@ -16,6 +16,7 @@ from django.db import IntegrityError, transaction
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
+from hits.domain import turns
 from hits.domain.crashpoints import crash_point
 from hits.domain.notices import notice_of
 from hits.domain.pool import DESCRIPTIONS, Pool, qualification_name
@@ -31,6 +32,7 @@ logger = logging.getLogger(__name__)
 SETTLE_TASK = "hits.settle_decisions"
 MAX_REASON = 1000
 ONE_CALL = timedelta(minutes=5)  # longer than a call lasts with all its repetitions: older ones are dead
+AFTER = "after"  # in a turn's place: the decision that it came to last
 OVERTAKEN = "a later decision came first"
 NOT_TOLD = "not told"
 
@@ -210,27 +212,42 @@ def decide_about_many(
 
 
 def settle_outstanding(
-    *, marketplace: Marketplace, ids: Collection[int] | None = None, progress: Progress | None = None
+    *,
+    marketplace: Marketplace,
+    ids: Collection[int] | None = None,
+    progress: Progress | None = None,
+    after: int = 0,
 ) -> int:
-    """Settle what waits, oldest first (``ids``: only these decisions); return how many are settled."""
+    """Settle what waits, oldest first (``ids``: only these decisions); return how many are settled.
+
+    ``after`` leaves out what an earlier turn came past; what a job's earlier turns settled is counted in.
+
+    Raises:
+        TurnOver: in a worker; its place says after which decision to go on.
+    """
+    if progress is not None:
+        after = progress.place.get(AFTER, 0)
     waiting = WorkerDecision.objects.filter(
         call__state__in=OPEN_CALL_STATES, worker__environment=marketplace.environment.name
     ).select_related("worker", "qualification", "project")
     if ids is not None:
         waiting = waiting.filter(pk__in=ids)
-    settled = 0
-    total = waiting.count() if progress is not None else 0
-    for number, decision in enumerate(waiting, start=1):
+    counts = progress.tally if progress is not None else {}
+    counts.setdefault("settled", 0)
+    rows = list(waiting.filter(pk__gt=after).order_by("pk"))
+    for number, decision in enumerate(rows, start=1):
         try:
-            settled += settle(decision=decision, marketplace=marketplace)
+            counts["settled"] += settle(decision=decision, marketplace=marketplace)
         except Refused as error:
             # One refused call must not keep the others waiting; it is shown on the worker's page.
             logger.warning(
                 "decision %s about worker %s is not settled: %s", decision.pk, decision.worker, error
             )
         if progress is not None:
-            progress.advance(number, total)
-    return settled
+            progress.step(number, len(rows))
+        if number < len(rows):
+            turns.rest(**{AFTER: decision.pk})
+    return counts["settled"]
 
 
 def _overtaken(decision: WorkerDecision) -> bool:

@@ -7,6 +7,7 @@ does not match is shown with its remedies, and a person chooses (``resolve``).
 import logging
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
+from datetime import datetime
 from typing import Any
 
 from django.contrib.auth.models import AbstractBaseUser
@@ -14,13 +15,15 @@ from django.db import transaction
 from django.db.models import Count, Q, Sum
 from django.utils import timezone
 
+from hits.domain import turns
 from hits.domain.states import UNPUBLISHED_HIT_STATES, AssignmentStatus, HitState, Match
+from hits.domain.turns import TurnOver
 from hits.models import Assignment, Batch, Hit, Job, Reconciliation, TopUp
 from hits.mturk.port import Failure, Marketplace, MarketplaceError, RemoteAssignment, RemoteHit
 from hits.payments import ledger
 from hits.payments.models import Entry, LedgerEntry
 from hits.selectors import reconciliation
-from hits.selectors.batches import open_batches
+from hits.selectors.batches import one_by_one, open_batches
 from hits.selectors.console import being_published
 from hits.services import bookings, collect, jobs
 from hits.services.adopting import LAG
@@ -54,6 +57,14 @@ class _Look:
     failed: int = 0
     cents: int = 0
     findings: list[Finding] = field(default_factory=list)
+    last: int = 0
+
+    @classmethod
+    def from_place(cls, place: Mapping[str, Any]) -> "_Look":
+        """Return what an earlier turn had, or the beginning."""
+        so_far = dict(place.get("look", {}))
+        findings = [Finding(**row) for row in so_far.pop("findings", [])]
+        return cls(**so_far, findings=findings)
 
 
 def request_reconciliation(*, batch: Batch, by: AbstractBaseUser | None) -> Job:
@@ -78,19 +89,27 @@ def reconcile_batch(
     marketplace: Marketplace,
     listed: Mapping[str, RemoteHit] | None = None,
     progress: Progress | None = None,
+    place: Mapping[str, Any] | None = None,
 ) -> Reconciliation:
     """Copy all assignments of the batch's live HITs, compare both sides, and write the comparison down. Repeatable.
 
-    ``listed`` are the requester's HITs by id, where they were listed for several batches at once.
+    ``listed`` are the requester's HITs by id, where they were listed for several batches at once; ``place`` is where
+    an earlier turn ended.
 
     Raises:
+        TurnOver: in a worker; its place is where to go on.
         Refused: the batch belongs to another marketplace.
         MarketplaceError: the marketplace does not answer.
     """
     refuse_other_marketplace(batch, marketplace)
-    asked_at = timezone.now()
+    before = place or {}
+    asked_at = datetime.fromisoformat(before["asked_at"]) if "asked_at" in before else timezone.now()
     there = list_hits(marketplace) if listed is None else listed
-    look = _walk(batch, marketplace, there, progress)
+    look = _Look.from_place(before)
+    try:
+        _walk(look, batch, marketplace, there, progress)
+    except TurnOver as over:
+        raise TurnOver({"look": asdict(look), "asked_at": asked_at.isoformat()}) from over
     look.findings += _unknown(batch, there.values())
     look.cents += _held_unknown(batch, there, look.findings) + _spent_on_disposed(batch)
     Batch.objects.filter(pk=batch.pk).update(synced_at=asked_at)
@@ -116,16 +135,27 @@ def reconcile_batch(
     )
 
 
-def reconcile_open(*, marketplace: Marketplace) -> int:
-    """Compare every open batch that is not being published; return how many. One listing serves them all."""
+def reconcile_open(*, marketplace: Marketplace, place: Mapping[str, Any] | None = None) -> int:
+    """Compare every open batch that is not being published; return how many. One listing serves them all.
+
+    Raises:
+        TurnOver: in a worker; its ``place`` is where to go on.
+    """
+    before = place or {}
     here = [row for row in open_batches() if row.environment == marketplace.environment.name]
     busy = being_published(here)
-    waiting = [row for row in here if row.pk not in busy]
+    waiting = sorted(
+        (row for row in here if row.pk not in busy and row.pk >= before.get("batch", 0)),
+        key=lambda row: row.pk,
+    )
     listed = list_hits(marketplace) if waiting else {}
     compared = 0
     for batch in waiting:
         try:
-            reconcile_batch(batch=batch, marketplace=marketplace, listed=listed)
+            own = before.get("at") if batch.pk == before.get("batch") else None
+            reconcile_batch(batch=batch, marketplace=marketplace, listed=listed, place=own)
+        except TurnOver as over:
+            raise TurnOver({"batch": batch.pk, "at": over.place}) from over
         except (Refused, MarketplaceError) as error:
             logger.warning("batch %s cannot be compared: %s", batch.pk, error)
             continue
@@ -135,20 +165,30 @@ def reconcile_open(*, marketplace: Marketplace) -> int:
 
 def list_hits(marketplace: Marketplace) -> dict[str, RemoteHit]:
     """Return all HITs of the requester by id, all pages."""
-    return {hit.hit_id: hit for hit in marketplace.list_hits()}
+    listed = {hit.hit_id: hit for hit in marketplace.list_hits()}
+    turns.start_over()
+    return listed
 
 
 def _walk(
-    batch: Batch, marketplace: Marketplace, there: Mapping[str, RemoteHit], progress: Progress | None
-) -> _Look:
-    look = _Look()
+    look: _Look,
+    batch: Batch,
+    marketplace: Marketplace,
+    there: Mapping[str, RemoteHit],
+    progress: Progress | None,
+) -> None:
+    """Go on with the look, HIT by HIT; ``last`` is the one that it came to."""
     # A script of the requester's may have sent some where the batch offers none; then they were booked.
     booked = LedgerEntry.objects.filter(batch=batch, entry=Entry.BONUS)
     pays_bonuses = bool(batch.bonus_cents) or TopUp.objects.filter(batch=batch).exists() or booked.exists()
     hits = Hit.objects.filter(unit__batch=batch, state=HitState.LIVE).select_related("unit__batch__project")
-    total = hits.count() if progress is not None else 0
-    for number, hit in enumerate(hits.order_by("pk").iterator(chunk_size=200), start=1):
+    hits = hits.filter(pk__gt=look.last)
+    left = hits.count() if progress is not None else 0
+    for number, hit in enumerate(one_by_one(hits), start=1):
+        if number > 1:
+            turns.rest()
         look.hits += 1
+        look.last = hit.pk
         try:
             # Read to its end first: the marketplace may answer from the database that we write to.
             shown = list(marketplace.list_assignments(str(hit.hit_id)))
@@ -168,8 +208,7 @@ def _walk(
             continue  # its cents are counted with those of all that is disposed of
         look.cents += bonuses + _slots_cents(batch, hit, there.get(str(hit.hit_id)), shown)
         if progress is not None:
-            progress.advance(number, total)
-    return look
+            progress.step(number, left)
 
 
 def _is_disposed(hit: Hit, marketplace: Marketplace) -> bool:

@@ -13,7 +13,7 @@ from typing import Any
 from django.core import signing
 from django.db import IntegrityError, transaction
 from django.utils import timezone
-from django.utils.translation import gettext
+from django.utils.translation import gettext, gettext_noop
 
 from hits import registry
 from hits.domain import demographics
@@ -35,13 +35,16 @@ from hits.models import (
     Unit,
     Worker,
 )
-from hits.selectors.eligibility import declared_country, elsewhere, why_not_hand_in, why_not_this
+from hits.selectors.eligibility import declared_country, elsewhere, why_not_this
 from hits.selectors.images import facts_of
 from hits.selectors.limits import GRACE, has_ended
-from hits.selectors.pages import agreed, current_consent
+from hits.selectors.pages import OWN_WORK, agreed, current_consent
+from hits.selectors.proof import has_proof
 from hits.services.errors import Conflict, Refused, TooLarge
 
-TOKEN_SALT = "hits.page"  # noqa: S105 - a salt names the purpose, it is no secret
+# Its number changes with what a token proves: since 2, on our own marketplace, that the attempt's secret was shown.
+TOKEN_SALT = "hits.page/2"  # noqa: S105 - a salt names the purpose, it is no secret
+CLOSED = gettext_noop("This task is not open to you.")
 MAX_DRAFT_BYTES = 60_000
 MAX_ANSWER_BYTES = 60_000
 MAX_ACTIVE_SECONDS = 24 * 3600.0
@@ -150,10 +153,7 @@ def _attempt_at(key: PageKey) -> Attempt:
 def _worker_of(hit: Hit, key: PageKey) -> Worker:
     worker, _ = Worker.objects.get_or_create(environment=hit.environment, worker_id=key.worker_id)
     if hit.unit.excluded_workers.filter(pk=worker.pk).exists():
-        raise NotEligible(
-            "This task is about your own work, or you judged it before, so somebody else has to do it. "
-            "Please return it."
-        )
+        _refuse(hit, [OWN_WORK])
     return worker
 
 
@@ -163,8 +163,7 @@ def _known_attempt(hit: Hit, key: PageKey, worker: Worker) -> Attempt | None:
 
 
 def _begin(hit: Hit, key: PageKey, worker: Worker, *, again: Attempt | None = None) -> Attempt:
-    _one_at_a_time(worker)
-    _refuse(why_not_this(worker, hit, besides=again.pk if again else None))
+    _refuse(hit, why_not_this(worker, hit))
     attempt, _ = Attempt.objects.get_or_create(hit=hit, assignment_id=key.assignment_id, worker=worker)
     if again is not None:
         attempt.opened_at, attempt.released_at = timezone.now(), None
@@ -180,16 +179,20 @@ def _one_at_a_time(worker: Worker) -> None:
     Worker.objects.select_for_update().get(pk=worker.pk)
 
 
-def _refuse(reasons: list[str]) -> None:
+def _refuse(hit: Hit, reasons: list[str]) -> None:
+    """Say why, where the page proved who asks; elsewhere that it is so."""
     if reasons:
-        raise NotEligible(" ".join([*reasons, gettext("Please return this task.")]))
+        said = reasons if has_proof(hit.environment) else [CLOSED]
+        raise NotEligible(
+            " ".join([*(gettext(reason) for reason in said), gettext("Please return this task.")])
+        )
 
 
 def agree(*, key: PageKey, version: int, country: str = "", about_me: Any = None) -> None:
     """Record that the worker agrees to the project's present consent text, and where they work from; repeatable.
 
-    ``country`` is an ISO 3166-1 code, asked for once a project; ``about_me`` are the optional demographics. What
-    was said before stands: a page's key proves no more than that somebody knows the worker's id.
+    ``country`` is an ISO 3166-1 code, asked for once a project; ``about_me`` are the optional demographics. Both are
+    taken on our own marketplace alone, where the page proved who speaks; what was said before stands.
 
     Raises:
         Conflict: the text changed since the page was loaded.
@@ -212,13 +215,14 @@ def agree(*, key: PageKey, version: int, country: str = "", about_me: Any = None
         if consent is not None:
             _participate(attempt.worker, consent)
         _one_at_a_time(attempt.worker)  # of two tabs, one after the other
-        if code:
+        believed = has_proof(batch.environment)
+        if believed and code:
             _declare(attempt.worker, batch.project, code)
-        if answers:
+        if believed and answers:
             Demographics.objects.get_or_create(
                 project=batch.project, worker=attempt.worker, defaults={"answers": answers}
             )
-    _refuse(elsewhere(attempt.worker, batch))
+    _refuse(attempt.hit, elsewhere(attempt.worker, batch))
 
 
 def _declare(worker: Worker, project: Project, country: str) -> None:
@@ -301,8 +305,6 @@ def store_submission(
         _check_terms(attempt, active_seconds, simulated)
         try:
             with transaction.atomic():
-                _one_at_a_time(attempt.worker)
-                _refuse(why_not_hand_in(attempt))
                 known = Submission.objects.create(
                     attempt=attempt,
                     client_uuid=client_uuid,
@@ -337,9 +339,10 @@ def _shown_hints(raw: Any) -> list[dict[str, Any]]:
 
 def _check_terms(attempt: Attempt, active_seconds: float, simulated: bool) -> None:
     batch = attempt.hit.unit.batch
-    if not agreed(attempt.worker, batch.project) or not declared_country(attempt.worker, batch.project):
+    asks_country = has_proof(batch.environment) and not declared_country(attempt.worker, batch.project)
+    if asks_country or not agreed(attempt.worker, batch.project):
         raise NotEligible("Read and accept the consent text, and say where you work from, first.")
-    _refuse(elsewhere(attempt.worker, batch))
+    _refuse(attempt.hit, elsewhere(attempt.worker, batch))
     if not math.isfinite(active_seconds) or not 0 <= active_seconds <= MAX_ACTIVE_SECONDS:
         raise Refused("active_seconds: use a number of seconds from 0 to 86,400")
     if simulated and not batch.project.is_rehearsal:

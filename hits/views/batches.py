@@ -131,20 +131,20 @@ def _approve_all(batch: Batch, progress: console.Progress) -> dict[str, Any]:
     """Say what approving all would pay out, and up to which row that was counted."""
     if not progress.waiting:
         return {"waiting": 0}
-    rows = list(review.queue(batch).select_related("hit__unit__batch", "submission"))
+    alike, last = review.waiting_alike(batch)
     fees = batch.fees
-    sums = [
-        payout(
+    cents = sum(
+        count
+        * payout(
             reward_cents=batch.reward_cents,
             bonus_each_cents=batch.bonus_cents,
             items=items,
-            max_assignments=row.hit.max_assignments,
+            max_assignments=most,
             fees=fees,
         ).total_cents
-        for row, items in zip(rows, review.bonus_items_in(rows), strict=True)
-    ]
-    last = max((row.pk for row in rows), default=0)
-    return {"waiting": len(rows), "waiting_cents": sum(sums), "last": last}
+        for (most, items), count in alike.items()
+    )
+    return {"waiting": alike.total(), "waiting_cents": cents, "last": last}
 
 
 def _act(request: HttpRequest, batch: Batch, done: str, service: Callable[..., Any]) -> HttpResponse:

@@ -11,7 +11,7 @@ from django.contrib.auth.decorators import login_not_required
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
-from django.utils.translation import gettext
+from django.utils.translation import gettext, gettext_noop
 from django.views.decorators.cache import never_cache
 from django.views.decorators.clickjacking import xframe_options_exempt
 from django.views.decorators.http import require_safe
@@ -30,10 +30,18 @@ from hits.selectors.images import facts_of
 from hits.selectors.instructions import shown_by
 from hits.selectors.limits import has_ended
 from hits.selectors.listing import listing_of
-from hits.services.submit import PageKey, issue_token
+from hits.selectors.proof import has_proof, is_proven, known_country
+from hits.services.submit import CLOSED, PageKey, issue_token
 from hits.views import language
 
 MAX_ID = 64
+NOT_YOURS = gettext_noop(
+    "This task is not open here. Open it from your list of tasks: what you wrote is kept for you."
+)
+NO_MORE = gettext_noop("This photo was taken down, so there is nothing to do here.")
+HAD_BEGUN = gettext_noop(
+    "If you had begun this task, return it: that does not count against you. What you submitted is paid as agreed."
+)
 _PLAIN_PATH = re.compile(r"(/[A-Za-z0-9_~-][A-Za-z0-9_~.-]*)*/?")
 
 
@@ -48,27 +56,34 @@ def hit_page(request: HttpRequest, public_id: uuid.UUID) -> HttpResponse:
     if unit is None:
         raise Http404("There is no such task.")
     assignment_id = _parameter(request, "assignmentId")
-    worker_id = _parameter(request, "workerId")
     preview = assignment_id in {"", NO_ASSIGNMENT}
+    if preview:
+        if _is_taken_down(unit):
+            return _refused(request, NO_MORE)
+        return _shown(request, unit, preview=True, submit_to="")
+    return _accepted(request, unit, assignment_id, _parameter(request, "workerId"))
+
+
+def _accepted(request: HttpRequest, unit: Unit, assignment_id: str, worker_id: str) -> HttpResponse:
+    """Show the task to the worker who accepted it; to whoever else asks, that it is not open here."""
+    hit = pages.hit_of(unit, _parameter(request, "hitId"))
+    if hit is None or unit.batch.state == BatchState.CLOSED or not worker_id:
+        return _refused(request, "This task is not open.")
+    submit_to = _submit_url(_parameter(request, "turkSubmitTo"))
+    if not submit_to:
+        return _refused(request, "This page was opened from a marketplace that is not on our list.")
+    if has_proof(unit.batch.environment) and not is_proven(
+        submit_to, hit_id=str(hit.hit_id), assignment_id=assignment_id, worker_id=worker_id
+    ):
+        return _refused(request, NOT_YOURS)
     worker = pages.known_worker(unit.batch.environment, worker_id)
-    if pages.is_excluded(worker, unit):
-        return _refused(
-            request,
-            "This task is about your own work, or you judged it before, so somebody else has to do it.",
-        )
-    if unit.images.filter(withdrawn_at__isnull=False).exists():
-        return _refused(request, "This photo was taken down, so there is nothing to do here.")
-    submit_to = ""
-    if not preview:
-        hit = pages.hit_of(unit, _parameter(request, "hitId"))
-        if hit is None or unit.batch.state == BatchState.CLOSED or not worker_id:
-            return _refused(request, "This task is not open.")
-        reasons = _closed_to(worker, hit, assignment_id)
-        if reasons:
-            return _refused(request, *reasons)
-        submit_to = _submit_url(_parameter(request, "turkSubmitTo"))
-        if not submit_to:
-            return _refused(request, "This page was opened from a marketplace that is not on our list.")
+    reasons = _closed_to(worker, hit, assignment_id)
+    if reasons:
+        return _refused(request, *reasons)
+    return _shown(request, unit, preview=False, submit_to=submit_to)
+
+
+def _shown(request: HttpRequest, unit: Unit, *, preview: bool, submit_to: str) -> HttpResponse:
     context = _context(request, unit, preview=preview, submit_to=submit_to)
     return render(request, registry.get(unit.batch.kind).template, context)
 
@@ -98,11 +113,30 @@ def _submit_url(turk_submit_to: str) -> str:
 
 
 def _closed_to(worker: Worker | None, hit: Hit, assignment_id: str) -> list[str]:
-    """Return why this worker may not begin; work that was begun is never held up."""
-    known = pages.attempt_at(worker, hit, assignment_id)
-    if known is not None and not has_ended(known):
-        return []
-    return why_not_this(worker, hit, besides=known.pk if known else None)
+    """Return why this worker may not begin; work that was begun is never held up. A foreign page tells no reason."""
+    if _is_taken_down(hit.unit):
+        return _taken_down(worker, hit.unit)
+    if pages.is_excluded(worker, hit.unit):
+        reasons = [pages.OWN_WORK]
+    else:
+        known = pages.attempt_at(worker, hit, assignment_id)
+        if known is not None and not has_ended(known):
+            return []
+        reasons = why_not_this(worker, hit)
+    return reasons if has_proof(hit.environment) else [CLOSED][: len(reasons)]
+
+
+def _is_taken_down(unit: Unit) -> bool:
+    return unit.images.filter(withdrawn_at__isnull=False).exists()
+
+
+def _taken_down(worker: Worker | None, unit: Unit) -> list[str]:
+    """Why there is nothing to do here; who had begun reads what becomes of it."""
+    reasons = [NO_MORE]
+    begun = worker is not None and unit.hits.filter(attempts__worker=worker).exists()
+    if begun and has_proof(unit.batch.environment):
+        reasons.append(HAD_BEGUN)
+    return reasons
 
 
 def _refused(request: HttpRequest, *reasons: str) -> HttpResponse:
@@ -164,7 +198,7 @@ def _context(request: HttpRequest, unit: Unit, *, preview: bool, submit_to: str)
 
 def _consent(batch: Batch, worker_id: str) -> dict[str, Any] | None:
     worker = pages.known_worker(batch.environment, worker_id)
-    known = declared_country(worker, batch.project)
+    known = not has_proof(batch.environment) or declared_country(worker, batch.project)
     if pages.agreed(worker, batch.project) and known:
         return None
     text = pages.current_consent(batch.project)
@@ -173,6 +207,7 @@ def _consent(batch: Batch, worker_id: str) -> dict[str, Any] | None:
         "html": to_html(text.body) if text else "",
         # On the page alone: who asks for it with somebody else's id must not learn where they live.
         "ask_country": not known,
+        "country": known_country(batch.environment, worker_id),
     }
 
 

@@ -3,17 +3,23 @@
 from django.contrib import messages
 from django.core.paginator import Paginator
 from django.db.models import Count, Q
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
-from django.views.decorators.http import require_http_methods
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods, require_POST
 
 from hits.models import Image, Project
 from hits.selectors.images import image_url
-from hits.services.errors import BadFile
+from hits.services.errors import BadFile, NoRoom, Refused
 from hits.services.images import SUFFIXES, Description, import_image
+from hits.services.manifests import COLUMNS, described, fields_of, read_manifest
+from hits.services.zip_import import request_zip_import
 from hits.views.access import project_page
+from hits.views.who import person
 
 PER_PAGE = 60
+UNPROCESSABLE, INSUFFICIENT_STORAGE = 422, 507
+BLOCK = 1 << 20
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -28,6 +34,10 @@ def project_images(request: HttpRequest, project: Project) -> HttpResponse:
             return redirect("project-images", project.slug)
         if new or known:
             messages.success(request, _sentence(new, known))
+    return _photos(request, project, problems)
+
+
+def _photos(request: HttpRequest, project: Project, problems: list[str]) -> HttpResponse:
     images = Image.objects.filter(project=project).select_related("duplicate_of")
     totals = images.aggregate(
         all=Count("id"),
@@ -42,6 +52,8 @@ def project_images(request: HttpRequest, project: Project) -> HttpResponse:
         "cards": [(image, image_url(image)) for image in page],
         "totals": totals,
         "problems": problems,
+        "credit": request.POST.get("credit", ""),
+        "licence": request.POST.get("licence", ""),
         "accept": ",".join(sorted(SUFFIXES)),
     }
     return render(request, "hits/images.html", context, status=400 if problems else 200)
@@ -71,3 +83,67 @@ def _sentence(new: int, known: int) -> str:
     if known:
         parts.append(f"{known} stood here already." if new else f"{known} of these files stood here already.")
     return " ".join(parts)
+
+
+@require_POST
+@project_page()
+def image_add(request: HttpRequest, project: Project) -> JsonResponse:
+    """Take one photo in, with what is said about it; the page's queue sends one after the other.
+
+    The same file again is the same photo, so that whatever was interrupted can be sent again.
+    """
+    file = request.FILES.get("file")
+    if file is None:
+        return JsonResponse({"error": "Choose a file first."}, status=400)
+    name = str(file.name)
+    try:
+        about = described(name, {key: request.POST.get(key, "").strip() for key in COLUMNS})
+        image, created = import_image(project=project, name=name, data=file.read(), about=about)
+    except NoRoom as error:
+        return JsonResponse({"error": str(error)}, status=INSUFFICIENT_STORAGE)
+    except BadFile as error:
+        return JsonResponse({"error": str(error)}, status=UNPROCESSABLE)
+    return JsonResponse({"image": image.pk, "new": created}, status=201 if created else 200)
+
+
+@require_POST
+@project_page()
+def images_zip(request: HttpRequest, project: Project) -> HttpResponse:
+    """Keep a zip of photos, and show the job that takes them in; a script is told the job's address instead."""
+    wants_json = "application/json" in request.headers.get("Accept", "")
+    file = request.FILES.get("zip")
+    try:
+        if file is None:
+            raise BadFile("Choose a zip first.")
+        job = request_zip_import(
+            project=project,
+            by=person(request),
+            name=str(file.name),
+            blocks=file.chunks(BLOCK),
+            credit=request.POST.get("credit", "")[:300],
+            licence=request.POST.get("licence", "")[:120],
+        )
+    except Refused as error:
+        if wants_json:
+            full = isinstance(error, NoRoom)
+            return JsonResponse({"error": str(error)}, status=INSUFFICIENT_STORAGE if full else UNPROCESSABLE)
+        return _photos(request, project, [str(error)])
+    address = reverse("job-detail", args=[job.pk])
+    return JsonResponse({"job": job.pk, "address": address}) if wants_json else redirect(address)
+
+
+@require_POST
+@project_page()
+def images_manifest(request: HttpRequest, project: Project) -> JsonResponse:
+    """Check a manifest, and return what it says of each photo by the name of its file."""
+    file = request.FILES.get("manifest")
+    if file is None:
+        return JsonResponse({"error": "Choose a CSV file first."}, status=400)
+    try:
+        rows = {
+            name: {key: value for key, value in fields_of(about).items() if value not in {"", None}}
+            for _, name, about in read_manifest(str(file.name), file.file)  # type: ignore[arg-type]
+        }
+    except BadFile as error:
+        return JsonResponse({"error": str(error)}, status=UNPROCESSABLE)
+    return JsonResponse({"rows": rows})

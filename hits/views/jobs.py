@@ -13,9 +13,10 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
 from hits.domain.evidence import words
+from hits.domain.fact_labels import fact_label
 from hits.domain.states import OPEN_JOB_STATES, JobState, Role
 from hits.models import Batch, Job, JobLine
-from hits.selectors.jobs import may_resume
+from hits.selectors.jobs import is_refused, may_resume
 from hits.services import extend, top_up
 from hits.services import jobs as services
 from hits.services.errors import Refused
@@ -55,6 +56,7 @@ def job_detail(request: HttpRequest, job_id: int) -> HttpResponse:
         "result": list(_facts(job.result)),
         "open": job.state in OPEN_JOB_STATES,
         "resumable": may_resume(job),
+        "refused": is_refused(job),
         "lines": lines,
         "newest": lines[-1].pk if lines else 0,
         "earlier": job.lines.count() - len(lines),
@@ -98,7 +100,7 @@ def _facts(result: dict[str, Any], of: str = "") -> Iterator[tuple[str, Any]]:
         if isinstance(value, dict):
             yield from _facts(value, name)
         elif value is not None and value != "":
-            yield words(name), _shown(value, is_name=key in NAMING)
+            yield fact_label(name), _shown(value, is_name=key in NAMING)
 
 
 def _shown(value: Any, *, is_name: bool = False) -> str:

@@ -13,6 +13,7 @@ from hits.domain.costs import cost_table
 from hits.domain.opinions import parts
 from hits.domain.states import Purpose
 from hits.forms import LaunchForm, launch_key
+from hits.forms.hourly import offer_fair_reward
 from hits.kind import HitKind
 from hits.models import Image, Project
 from hits.selectors.forecast import forecast_for
@@ -41,6 +42,7 @@ def batch_new(request: HttpRequest, project: Project) -> HttpResponse:
     images = unused(project, kind.name)
     versions = list(of_kind(project, kind.name).defer("body", "examples"))
     form = LaunchForm(kind, len(images), versions, request.POST or None)
+    offer_fair_reward(form, project=project, kind=kind)
     context |= {
         "form": form,
         "available": len(images),

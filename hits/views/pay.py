@@ -93,7 +93,8 @@ def _cells(row: Spread) -> list[str | int]:
 
 def pay_context(batch: Batch) -> dict[str, Any]:
     """Return what a batch's page says about its pay."""
-    work = pay.work_of(batch)
+    promised = pay.promised_bonuses(batch, {batch.pk: batch})
+    work = pay.work_of(batch, promised=promised)
     target = batch.project.target_cents_per_hour
     workers, busiest = pay.busiest_share(work)
     spread = pay.spread_of(work, target)
@@ -106,7 +107,7 @@ def pay_context(batch: Batch) -> dict[str, Any]:
         "measured": spread.n if spread else 0,
         "chart": (pay.chart_by_day if by_day else pay.chart_by_submission)(work, target),
         "by_day": by_day,
-        "top_up": top_ups.proposal_for(batch),
+        "top_up": top_ups.proposal_for(batch, promised=promised),
         "top_up_url": reverse("batch-top-up", args=[batch.pk]),
         "topped_up": top_ups.topped_up_cents(batch),
         "workers": workers,

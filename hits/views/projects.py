@@ -41,9 +41,10 @@ def project_new(request: HttpRequest) -> HttpResponse:
         try:
             project = services.create_project(by=person(request), **form.cleaned_data)
         except Refused as error:
-            form.add_error("name", str(error).removeprefix("name: ").capitalize() + ".")
+            field, _, reason = str(error).partition(": ")
+            form.add_error(field.replace(" ", "_"), reason.capitalize() + ".")
         else:
-            messages.success(request, f"{project.name} stands. Next: add photos.")
+            messages.success(request, "Project created. Next: add photos.")
             return redirect("project-images", project.slug)
     return render(request, "hits/project_new.html", {"form": form}, status=400 if form.errors else 200)
 

@@ -8,8 +8,8 @@ from django.views.decorators.http import require_safe
 
 from hits.selectors.regions import region_picture
 
-# A unit's boxes and its photo's pixels never change.
-_FOR_GOOD = "public, max-age=31536000, immutable"
+# A unit's boxes and its photo's pixels never change, but a photo may be taken down.
+_KEPT = "private, max-age=600"
 
 
 @login_not_required
@@ -19,4 +19,4 @@ def hit_region(request: HttpRequest, public_id: uuid.UUID) -> HttpResponse:
     picture = region_picture(public_id)
     if picture is None:
         raise Http404("There is no such picture.")
-    return HttpResponse(picture, content_type="image/jpeg", headers={"Cache-Control": _FOR_GOOD})
+    return HttpResponse(picture, content_type="image/jpeg", headers={"Cache-Control": _KEPT})

@@ -19,16 +19,13 @@ SENTENCES = (
     _("This page's key is not valid. Reload the task."),
     _("This page is too old. Reload the task."),
     _("This task is not known here. Return it and take another one."),
-    _(
-        "This task is about your own work, or you judged it before, so somebody else has to do it. Please return it."
-    ),
     _("country: choose one from the list"),
     _("The text has changed since you opened this page. Reload it and read it again."),
     _("This submission was sent before with other content. Reload the task and submit again."),
     _("Read and accept the consent text, and say where you work from, first."),
     _("The request is too large; shorten the texts."),
     # hits/selectors/eligibility.py
-    _("This can be done once, and you have handed yours in."),
+    _("This can be done once, and you have it in hand or did it already."),
     # hits/domain/geometry.py
     _("a box has exactly left, top, width and height"),
     _("left, top, width and height are whole pixels"),

@@ -40,9 +40,11 @@ def hit_document(request: HttpRequest, public_id: uuid.UUID) -> HttpResponse:
 def framed_document(
     html: str, *, origin: str, hosts: Sequence[str], framed_by: Sequence[str]
 ) -> HttpResponse:
-    """Return a page with our script in front, under the policy of a frame without rights."""
+    """Return a page with our scripts in front, under the policy of a frame without rights."""
     script = format_html(
-        '<script src="{}{}" data-submit="{}"></script>',
+        '<script src="{}{}"></script><script src="{}{}" data-submit="{}"></script>',
+        origin,
+        static("js/hit/forgotten-storage.js"),
         origin,
         static("html_template/frame.js"),
         gettext("Submit"),

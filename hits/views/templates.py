@@ -20,6 +20,7 @@ from hits.domain.task_template.check import check_template
 from hits.domain.task_template.rows import RowsError, Table, parse_rows
 from hits.domain.task_template.variables import fill_in
 from hits.domain.text import row_number
+from hits.forms.hourly import offer_fair_reward
 from hits.forms.launch import launch_key
 from hits.forms.templates import RowsForm, TemplateForm, TemplateLaunchForm, text_of
 from hits.models import Project, TaskTemplate
@@ -136,6 +137,7 @@ def _with_rows(
     step = request.POST.get("step", "")
     typed = request.POST if step in {"estimate", "launch", "change"} else None
     form = TemplateLaunchForm(kind, template, len(table.rows), typed)
+    offer_fair_reward(form, project=project, kind=kind)
     valid = typed is not None and form.is_valid()
     hosts = form.host_names if valid else ()
     context |= {"form": form, "report": check_template(template.html, table, allowed=hosts)}

@@ -1,6 +1,9 @@
-"""requirements.txt, the .in files and the locks tell the same story, and the locks name no place."""
+"""requirements.txt, the .in files, the extras and the locks tell the same story, and the locks name no place."""
 
+import ast
 import re
+import tomllib
+from importlib import metadata
 from pathlib import Path
 
 import pytest
@@ -60,6 +63,25 @@ def test_the_short_file_is_the_runtime(root: Path) -> None:
     assert f"TORCH={next(iter(torch.specifier)).version} " in (root / "scripts/setup.sh").read_text()
 
 
+def test_extras_ask_for_what_the_in_files_ask_for(root: Path) -> None:
+    project = tomllib.loads((root / "pyproject.toml").read_text())["project"]
+    extras = {name: set(asked) for name, asked in project["optional-dependencies"].items()}
+    layers = {
+        layer: {
+            str(requirement)
+            for requirement in asked(root / "requirements" / f"{layer}.in").values()
+            if requirement.specifier
+        }
+        for layer in LAYERS
+    }
+    assert {name: {str(Requirement(line)) for line in lines} for name, lines in extras.items()} == {
+        "site": layers["base"],
+        "ml": layers["ml"] | {"torch==2.13.0"},
+        "dev": layers["dev"],
+    }
+    assert {str(Requirement(line)) for line in project["dependencies"]} <= layers["base"] | layers["ml"]
+
+
 @pytest.mark.parametrize("layer", LAYERS)
 def test_a_lock_satisfies_what_is_asked(root: Path, locks: dict[str, dict[str, str]], layer: str) -> None:
     for name, requirement in asked(root / "requirements" / f"{layer}.in").items():
@@ -84,3 +106,46 @@ def test_locks_name_no_place(root: Path) -> None:
     place = re.compile(r"--index|--extra-index|--find-links|--trusted|^-[fi]\b|://|file:", re.MULTILINE)
     files = [root / "requirements.txt", *(root / "requirements").iterdir()]
     assert [path.name for path in files if place.search(path.read_text())] == []
+
+
+LIBRARY = ("curation/dedup", "curation/negatives", "curation/evaluation")
+
+
+def imported(source: Path) -> set[str]:
+    """The first parts of what a file imports by whole names."""
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(source.read_text())):
+        if isinstance(node, ast.Import):
+            names |= {alias.name.partition(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            names.add(node.module.partition(".")[0])
+    return names
+
+
+def with_what_they_require(names: set[str]) -> set[str]:
+    """Names of distributions, and of those that they always bring: botocore comes with boto3."""
+    brought = {
+        canonicalize_name(Requirement(line).name)
+        for name in names
+        for line in metadata.requires(name) or []
+        if "extra ==" not in line
+    }
+    return names | brought
+
+
+def test_every_package_that_a_source_imports_is_asked_for(root: Path, production_sources: list[Path]) -> None:
+    owners = metadata.packages_distributions()
+    layers = {name for layer in ("base", "ml") for name in asked(root / "requirements" / f"{layer}.in")}
+    project = tomllib.loads((root / "pyproject.toml").read_text())["project"]
+    site = with_what_they_require(layers | {"torch"})
+    library = with_what_they_require(
+        {canonicalize_name(Requirement(line).name) for line in project["dependencies"]}
+    )
+    missing = set()
+    for source in production_sources:
+        path = source.relative_to(root).as_posix()
+        allowed = library if path.startswith(LIBRARY) else site
+        for name in imported(source) & set(owners):
+            if not {canonicalize_name(owner) for owner in owners[name]} & allowed:
+                missing.add(f"{path}: {name}")
+    assert sorted(missing) == []

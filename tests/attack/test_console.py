@@ -103,8 +103,8 @@ def test_the_secret_of_an_attempt_reaches_no_log(client: Client, caplog: Any) ->
         if any(isinstance(each, SecretFilter) for each in found.filters)
     )
     with caplog.at_level(logging.WARNING, "django.request"):
-        client.get(f"/a/{secret}/mturk/externalSubmit")
-        client.post(f"/a/{secret}/mturk/externalSubmit/")
+        client.put(f"/a/{secret}/mturk/externalSubmit")
+        client.post(f"/a/{secret}/mturk/elsewhere")
     assert len(caplog.records) == 2
     for record in caplog.records:
         assert handler.filter(record)

@@ -17,8 +17,9 @@ from hits.services import submit
 from hits.services.submit import PageKey, issue_token
 from tests.support.answers import observations
 from tests.support.loop import launched
+from tests.support.proof import SECRET
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("attempts_are_proven")]
 PUBLIC = settings.PUBLIC_URL
 
 
@@ -43,7 +44,7 @@ def _page(frame: Client, key: PageKey, **changes: str) -> Any:
         "assignmentId": key.assignment_id,
         "hitId": key.hit_id,
         "workerId": key.worker_id,
-        "turkSubmitTo": f"{PUBLIC}/a/secret",
+        "turkSubmitTo": f"{PUBLIC}/a/{SECRET}",
     }
     return frame.get(reverse("hit-page", args=[key.unit]) + "?" + urlencode(query | changes))
 

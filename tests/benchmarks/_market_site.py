@@ -39,14 +39,14 @@ class Site:
 
 @contextmanager
 def served(*, workers: int, hits: int) -> Iterator[Site]:
-    """Migrate, fill and serve the configured database with gunicorn, 2 processes of 8 threads."""
+    """Migrate, fill and serve the configured database with the web server as ``serve`` runs it."""
     call_command("migrate", interactive=False, verbosity=0)
     call_command("collectstatic", interactive=False, verbosity=0)
     hit_type = _offer(hits)
     sessions = [_signed_in(number) for number in range(workers)]
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE")  # a database at work has statistics: PostgreSQL takes them within a minute
-    process = subprocess.Popen(web_command(2, 8), env=os.environ | {"LOG_LEVEL": "ERROR"})
+    process = subprocess.Popen(web_command(), env=os.environ | {"LOG_LEVEL": "ERROR"})
     try:
         _wait(settings.PUBLIC_URL)
         yield Site(settings.PUBLIC_URL, sessions, hit_type.hit_type_id)

@@ -1,9 +1,9 @@
 """The built-in marketplace under load: ``python -m tests.benchmarks.marketplace --json``.
 
-Two crowds work in a closed loop with 1 to 3 s of thought between any two acts, against gunicorn with 2 processes of
-8 threads, the client on the same machine: 50 workers on SQLite, and 100 on PostgreSQL where one answers. Then a
-requester lists 100,000 HITs page by page through boto3, beside the same pages cut by OFFSET, so that what keyed
-pages are worth is measured in the same run.
+Two crowds work in a closed loop with 1 to 3 s of thought between any two acts, against the web server as ``serve``
+runs it, the client on the same machine: 50 workers on SQLite, and 100 on PostgreSQL where one answers. A requester's
+script makes calls with twenty threads on SQLite. Then a requester lists 100,000 HITs page by page through boto3,
+beside the same pages cut by OFFSET, so that what keyed pages are worth is measured in the same run.
 """
 
 import argparse
@@ -16,7 +16,7 @@ import sys
 import tempfile
 import time
 import uuid
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 POSTGRES = os.environ.get("TEST_POSTGRES_URL", "postgres://postgres@127.0.0.1:5432")
@@ -47,6 +47,20 @@ def load(*, workers: int, hits: int, warm_up: float, seconds: float) -> dict[str
         "first_errors": timings.errors[:3],
         "tasks_in_the_database": handed_in,
         "milliseconds": {action: _spread(times) for action, times in sorted(timings.seconds.items())},
+    }
+
+
+def script(*, mixed: int, created: int) -> dict[str, Any]:
+    """Return what a requester's twenty threads waited, in milliseconds."""
+    from tests.benchmarks._requester_threads import THREADS, waits
+
+    found = waits(mixed=mixed, created=created)
+    return {
+        "threads": THREADS,
+        "errors": sum(len(errors) for _, errors in found.values()),
+        "first_errors": [text for _, errors in found.values() for text in errors[:3]],
+        "milliseconds": {part: _spread(seconds) for part, (seconds, _) in found.items()},
+        "goal_p99": 2000,
     }
 
 
@@ -117,6 +131,8 @@ def _scenario(options: argparse.Namespace) -> dict[str, Any]:
     django.setup()
     if options.scenario == "listing":
         return listing(hits=options.listed)
+    if options.scenario == "script":
+        return script(mixed=500, created=200)
     return load(workers=options.workers, hits=options.hits, warm_up=options.warm_up, seconds=options.seconds)
 
 
@@ -168,20 +184,24 @@ def main() -> None:
     parser.add_argument("--warm-up", type=float, default=10.0)
     parser.add_argument("--hits", type=int, default=3_000, help="tasks on offer")
     parser.add_argument("--listed", type=int, default=LISTED)
-    parser.add_argument("--scenario", choices=["load", "listing"], help=argparse.SUPPRESS)
+    parser.add_argument("--scenario", choices=["load", "script", "listing"], help=argparse.SUPPRESS)
+    parser.add_argument(
+        "--only", choices=["sqlite", "postgresql", "script", "listing"], help="measure one part"
+    )
     options = parser.parse_args()
     if options.scenario:
         sys.stdout.write(json.dumps(_scenario(options), allow_nan=False) + "\n")
         return
     from tests.benchmarks._machine import machine
 
-    figures = {
-        "benchmark": "marketplace",
-        "machine": machine(),
-        "sqlite": _child("load", options, options.workers),
-        "postgresql": _on_postgresql(options),
-        "listing": _child("listing", options, 0),
+    parts: dict[str, Callable[[], dict[str, Any]]] = {
+        "sqlite": lambda: _child("load", options, options.workers),
+        "postgresql": lambda: _on_postgresql(options),
+        "script": lambda: _child("script", options, 0),
+        "listing": lambda: _child("listing", options, 0),
     }
+    figures = {"benchmark": "marketplace", "machine": machine(), "load_before": round(os.getloadavg()[0], 1)}
+    figures |= {name: part() for name, part in parts.items() if options.only in {None, name}}
     sys.stdout.write(json.dumps(figures, allow_nan=False, indent=None if options.json else 2) + "\n")
 
 

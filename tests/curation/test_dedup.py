@@ -13,6 +13,7 @@ from scipy.spatial.distance import pdist
 from curation.dedup import dense
 from curation.dedup.cuts import ByNumber, Method
 from curation.dedup.dense import condensed_cosine_distances
+from curation.dedup.groups import divide_group, least_alike
 from curation.dedup.hierarchical import Linkage, cluster, cluster_to_k
 from curation.dedup.members import keep_first, keep_largest, keep_medoid, keep_random
 from curation.dedup.vectors import unit_rows
@@ -166,3 +167,34 @@ def test_the_largest_member_is_kept_and_the_lowest_on_a_tie() -> None:
 def test_medoid_needs_one_row_per_label() -> None:
     with pytest.raises(InvalidInput, match="6 rows for 5 labels"):
         keep_medoid(np.zeros(5, int), vectors(6, 2, 0))
+
+
+# -- groups
+
+
+@pytest.mark.parametrize("n", [2, 3, 255, 256, 257, 700])
+def test_the_least_alike_pair_is_the_one_of_all_pairs(n: int) -> None:
+    features = (
+        np.random.default_rng(n).normal(size=(n, 6)) * 10.0 ** np.arange(-2, 4)[np.arange(n) % 6][:, None]
+    )
+    rows = features / np.linalg.norm(features, axis=1, keepdims=True)
+    cosines = rows @ rows.T
+    found = least_alike(features)
+    assert found.first < found.second < n
+    assert found.cosine == pytest.approx(cosines.min(), abs=1e-6)
+    assert cosines[found.first, found.second] == pytest.approx(cosines.min(), abs=1e-6)
+
+
+def test_the_least_alike_pair_of_equal_vectors_has_cosine_one() -> None:
+    found = least_alike(np.ones((400, 3)))
+    assert found.first < found.second
+    assert 1 - 1e-6 <= found.cosine <= 1
+    with pytest.raises(InvalidInput, match="row 1 is all zeros"):
+        least_alike(np.array([[1.0, 0.0], [0.0, 0.0]]))
+
+
+def test_a_group_is_divided_where_people_call_photos_different() -> None:
+    assert divide_group(5, [1, 2, 3], set()) == [(5, [1, 2, 3])]
+    assert divide_group(5, [1, 2, 3], {(1, 5)}) == [(5, [2, 3])]
+    assert divide_group(5, [1, 2, 3], {(1, 5), (2, 5)}) == [(5, [3]), (1, [2])]
+    assert divide_group(5, [1, 2], {(1, 5), (2, 5), (1, 2)}) == []

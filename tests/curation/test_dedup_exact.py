@@ -346,7 +346,7 @@ def test_one_row_every_row_and_one_cluster(method: Method) -> None:
 
 def test_few_rows_and_coarse_cuts_go_to_scipy_and_say_so() -> None:
     few = cluster(vectors(50, 4, 0), ByNumber(20))
-    assert (few.method, "50 rows are few" in few.why) == (Method.DENSE, True)
+    assert (few.method, "for 50 rows scipy is faster" in few.why) == (Method.DENSE, True)
     features = make(1100, 96, 0)
     coarse = cluster(features, ByNumber(11))
     assert (coarse.method, "coarse cut" in coarse.why) == (Method.DENSE, True)

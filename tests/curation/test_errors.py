@@ -6,6 +6,8 @@ import pytest
 from curation.evaluation.comparison import ComparisonKey, RatedInstance, score_comparison
 from curation.evaluation.errors import (
     FOLDS,
+    PERMUTATIONS,
+    area_by_chance,
     area_under_curve,
     cross_validated_area,
     outcomes,
@@ -13,6 +15,7 @@ from curation.evaluation.errors import (
     stratified_folds,
     worst_mistakes,
 )
+from curation.pipelines.error_models import REGULARISATION, area_foretold, fit, rotate
 from curation.records import InvalidInput
 
 
@@ -134,20 +137,77 @@ def test_areas_of_folds_are_not_pooled() -> None:
     labels = np.array([True, False] * 10)
     fold = np.repeat(np.arange(5), 4)
     scores = labels + 100.0 * fold
-    area = cross_validated_area(labels, scores, fold, rng=np.random.default_rng(0))
+    area = cross_validated_area(labels, scores, fold)
     assert area.value == 100.0
     assert area.folds == (100.0,) * 5
-    assert (area.low, area.high) == (100.0, 100.0)
 
 
-def test_an_interval_of_noise_holds_fifty() -> None:
-    rng = np.random.default_rng(4)
-    labels = np.arange(200) % 2 == 0
-    fold = stratified_folds(labels, rng=rng)
-    area = cross_validated_area(labels, rng.random(200), fold, rng=rng)
-    assert area.low < 50 < area.high
-    assert area.low < area.value < area.high
-    assert 10 < area.high - area.low < 25  # 200 images: a standard error of about 4
+def excluded(seeds: int, images: int, wide: int, permutations: int) -> float:
+    """Return the share of draws without any signal whose area lies outside of the band of chance."""
+    outside = 0
+    for seed in range(seeds):
+        rng = np.random.default_rng([seed, images, wide])
+        features, labels = rng.standard_normal((images, wide)), rng.permutation(images) % 2 == 0
+        area = area_foretold(features, labels, 0).value
+        chance = area_by_chance(
+            labels,
+            lambda permuted, features=features: area_foretold(features, permuted, 0).value,
+            observed=area,
+            rng=rng,
+            permutations=permutations,
+        )
+        outside += not chance.low <= area <= chance.high
+    return outside / seeds
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize(("images", "wide"), [(69, 1), (69, 16), (300, 1)])
+def test_without_a_signal_the_band_of_chance_excludes_an_area_as_often_as_it_says(
+    images: int, wide: int
+) -> None:
+    assert 0.02 <= excluded(200, images, wide, 200) <= 0.09
+
+
+def test_without_a_signal_few_areas_lie_outside_of_the_band_of_chance() -> None:
+    assert excluded(10, 60, 2, 39) <= 0.3  # 4 of 10 would be odd: p about .001
+
+
+def test_a_planted_signal_is_found() -> None:
+    """Normal features whose means lie apart by .74 have an area of 70."""
+    rng = np.random.default_rng(8)
+    labels = np.arange(300) % 2 == 0
+    features = rng.standard_normal((300, 4))
+    features[labels, 0] += 0.742
+    area = area_foretold(features, labels, 0).value
+    chance = area_by_chance(
+        labels, lambda permuted: area_foretold(features, permuted, 0).value, observed=area, rng=rng
+    )
+    assert area > chance.high
+    assert chance.p == 1 / (1 + PERMUTATIONS)
+    assert 60 < area < 80
+    assert 35 < chance.low < 50 < chance.high < 62
+
+
+def test_rotated_features_foretell_the_same() -> None:
+    rng = np.random.default_rng(9)
+    features, labels = rng.standard_normal((40, 90)), np.arange(40) % 2 == 0
+    rotated = rotate(features)
+    assert rotated.shape == (40, 40)
+    assert area_foretold(rotated, labels, 0).value == pytest.approx(
+        area_foretold(features, labels, 0).value, abs=1e-6
+    )
+
+
+def test_a_model_is_scikit_learns() -> None:
+    linear_model = pytest.importorskip("sklearn.linear_model")
+    rng = np.random.default_rng(10)
+    for images, wide in ((60, 1), (50, 8), (30, 60)):
+        features, labels = 3 * rng.standard_normal((images, wide)), np.arange(images) % 3 == 0
+        ours = fit(features, labels)
+        theirs = linear_model.LogisticRegression(C=REGULARISATION, max_iter=5000, tol=1e-10).fit(
+            features, labels
+        )
+        assert ours == pytest.approx(np.append(theirs.coef_[0], theirs.intercept_), abs=1e-4)
 
 
 def test_the_worst_mistakes_are_found_one_of_an_image() -> None:

@@ -339,7 +339,9 @@ def test_intervals_of_little() -> None:
     rng = np.random.default_rng(0)
     assert mean_figure(np.zeros(0), rng=rng) == Figure(None, None, None)
     assert mean_figure(np.array([3.0]), rng=rng) == Figure(3.0, None, None)
-    assert mean_figure(np.full(9, 3.0), rng=rng) == Figure(3.0, 3.0, 3.0)
+    assert mean_figure(np.full(30, 3.0), rng=rng) == Figure(3.0, None, None), "all are equal"
+    assert mean_figure(np.arange(9.0), rng=rng) == Figure(4.0, None, None), "fewer than ten"
+    assert mean_figure(np.arange(10.0), rng=rng).low is not None
 
 
 def test_chunks_weigh_alike_and_are_drawn_apart() -> None:

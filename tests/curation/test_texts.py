@@ -23,7 +23,7 @@ from curation.texts.groups import Copy, Group, count_copies, largest_groups, siz
 from curation.texts.sample import sample_by_split
 from curation.texts.toxicity import BESIDE, EXCUSED, GRADES, WordList
 from curation.texts.toxicity import Group as Why
-from curation.texts.words import topical_words
+from curation.texts.words import HEDGES, topical_words
 
 
 def test_copies_are_counted_word_for_word() -> None:
@@ -45,8 +45,11 @@ def test_groups_name_their_members_and_who_stays() -> None:
 
 
 def test_words_that_name_no_topic_are_left_out() -> None:
-    assert topical_words("She's likely been in the Kitchen; it doesn’t matter!") == ["kitchen", "matter"]
-    assert topical_words("It might be that 3 of them…") == []
+    function_words = {"she", "been", "in", "the", "it", "be", "might", "of", "that", "them", *HEDGES}
+    said = "She's likely been in the Kitchen; it doesn’t matter!"
+    assert topical_words(said, function_words) == ["kitchen", "matter"]
+    assert topical_words("It might be that 3 of them…", function_words) == []
+    assert topical_words("The dog's bowl, let's say", function_words) == ["dog's", "bowl", "say"]
 
 
 def test_the_flow_counts_each_pair_once() -> None:

@@ -7,7 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
+from django.test import Client
+from django.urls import reverse
 from numpy.typing import NDArray
 
 from curation.models import ErrorAnalysis, Evaluation, EvaluationSource
@@ -16,6 +19,7 @@ from curation.selectors.error_analyses import compared_rows, gallery
 from curation.services.error_analysis import ErrorOptions, request_error_analysis
 from hits.domain.states import JobState
 from hits.models import Image, Project
+from hits.selectors.jobs import is_refused, may_resume
 from hits.services import jobs
 from hits.services.errors import Conflict, Refused
 from tests.curation_site.fakes import Colours
@@ -67,7 +71,8 @@ def evaluation(
 
 @pytest.fixture
 def small_models(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Encoders that need no weights."""
+    """Encoders that need no weights, and few permutations."""
+    monkeypatch.setattr(error_analysis, "PERMUTATIONS", 5)
     monkeypatch.setattr(error_analysis, "image_vectors", lambda name: Pictures())
     monkeypatch.setattr(error_analysis, "sentence_encoder", LetterSentences)
 
@@ -89,7 +94,10 @@ def test_an_analysis_has_areas_folds_and_what_it_rests_on(evaluation: Evaluation
     assert figures["above"] == 7
     assert list(figures["predictors"]) == ["image", "text", "agreement"]
     for area in figures["predictors"].values():
-        assert 0 <= area["low"] <= area["value"] <= area["high"] <= 100
+        chance = area["chance"]
+        assert 0 <= chance["low"] <= chance["high"] <= 100
+        assert 1 / 6 <= chance["p"] <= 1
+        assert 0 <= area["value"] <= 100
         assert len(area["folds"]) == 5
     assert figures["predictors"]["image"]["paper"] == 55.0
     assert row.provenance["image_encoder"] == "colours"
@@ -142,6 +150,23 @@ def test_too_few_images_fail_the_job_with_the_mend(evaluation: Evaluation) -> No
     job = jobs.run_here(job=row.job)
     assert job.state == JobState.FAILED
     assert job.error.startswith("images: 8 of 8 have human agreement above 30")
+    assert is_refused(job)
+    assert not may_resume(job), "it would end the same way"
+
+
+@pytest.mark.usefixtures("small_models")
+def test_a_refused_analysis_is_called_refused_and_not_offered_again(
+    evaluation: Evaluation, client: Client, researcher: User
+) -> None:
+    some = Image.objects.filter(project=evaluation.project).order_by("pk")[:5]
+    Image.objects.filter(pk__in=[image.pk for image in some]).update(withdrawn_at=evaluation.created_at)
+    with pytest.raises(CommandError, match="images: 8 of 8 have human agreement") as refusal:
+        call_command("analyse_errors", str(evaluation.pk), stderr=io.StringIO())
+    assert "--resume" not in str(refusal.value)
+    client.force_login(researcher)
+    page = client.get(reverse("evaluation", args=[evaluation.project.slug, evaluation.pk])).content.decode()
+    assert ", refused: images: 8 of 8" in page
+    assert "stopped with an error" not in page
 
 
 def test_what_cannot_be_analysed_is_refused(evaluation: Evaluation) -> None:

@@ -103,7 +103,8 @@ def other(evaluation: Evaluation, **changes: Any) -> Evaluation:
 
 @pytest.fixture
 def analysis(evaluation: Evaluation) -> ErrorAnalysis:
-    area = {"value": 61.0, "low": 52.0, "high": 70.0, "folds": [60.0, 62.0, 58.0, 63.0, 62.0], "paper": 55.0}
+    chance = {"p": 0.0149, "low": 41.2, "high": 58.6, "permutations": 200}
+    area = {"value": 61.0, "chance": chance, "folds": [60.0, 62.0, 58.0, 63.0, 62.0], "paper": 55.0}
     mistake = {
         "instance": f"{0:032x}",
         "candidate": f"{1:032x}",
@@ -319,7 +320,16 @@ def test_an_analysis_shows_areas_galleries_and_the_papers(
     client.force_login(researcher)
     slug = analysis.evaluation.project.slug
     shown = page(client, "error-analysis", slug, analysis.pk)
-    for words in ("61.0", "52.0 to 70.0", "paper 55.0", "Chance 50.0", "60, 62, 58, 63, 62", "colours"):
+    for words in (
+        "61.0",
+        "41.2 to 58.6",
+        "95 % by chance",
+        "p = 0.015",
+        "paper 55.0",
+        "Chance 50.0",
+        "60, 62, 58, 63, 62",
+        "colours",
+    ):
         assert words in shown, words
     assert "somebody left number 1 here on a windy day" in shown
     assert "Written for it: somebody left number 0 here" in shown
@@ -408,3 +418,19 @@ def test_a_correlation_needs_three_points_and_a_spread() -> None:
     assert pearson([1, 2, 3, 4], [8, 6, 4, 2]) == pytest.approx(-1.0)
     assert pearson([1, 2, 4], [1, 2, 3]) is None
     assert pearson([1, 1, 1, 1], [1, 2, 3, 4]) is None
+
+
+def test_pairs_that_trained_the_scorer_are_marked_wherever_its_figures_stand(
+    client: Client, evaluation: Evaluation, researcher: User
+) -> None:
+    client.force_login(researcher)
+    slug = evaluation.project.slug
+    for text in (page(client, "evaluation", slug, evaluation.pk), page(client, "evaluations", slug)):
+        assert "Pairs known" not in text
+    row = other(evaluation, provenance={"pairs_known_from_training": 80}, label="Flattered")
+    shown = page(client, "evaluation", slug, row.pk)
+    assert shown.index("80 of its pairs trained or chose this scorer") < shown.index("<h2>Figures</h2>")
+    assert "Pairs known" in shown[shown.index("<h2>Figures</h2>") :]
+    table = page(client, "evaluations", slug)
+    assert table.count("Pairs known") == 1
+    assert "Flattered (pairs known)" in table + page(client, "evaluations", slug, show="plots")

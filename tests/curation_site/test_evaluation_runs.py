@@ -1,6 +1,7 @@
 """Evaluations of encoders, files, people and chance: the figures, what is kept, and how jobs stop and go on."""
 
 import json
+import re
 import zipfile
 from collections.abc import Sequence
 from io import StringIO
@@ -37,6 +38,7 @@ from curation.versions.evaluation_plan import SetOptions
 from curation.versions.evaluation_sets import write_evaluation_sets
 from hits.domain.regions import RegionMode
 from hits.domain.states import AssignmentStatus, JobState
+from hits.management import progress
 from hits.models import Hit, Job
 from hits.services import jobs
 from hits.services.errors import Conflict, Refused
@@ -410,6 +412,18 @@ def command(*args: str) -> dict[str, Any]:
     call_command("evaluate_scorer", *args, "--json", stdout=out, stderr=StringIO())
     result: dict[str, Any] = json.loads(out.getvalue())
     return result
+
+
+def test_the_command_says_how_far_it_is_where_stderr_is_no_terminal(
+    corpus: Corpus, knowing: Knowing, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(progress, "SECONDS_BETWEEN_LINES", 0.0)
+    of = ("--project", corpus.version.project.slug, "--version", "v1", "--chunk", "6")
+    call_command("evaluate_scorer", *of, "--scorer", "label-sentence", stdout=StringIO())
+    said = capsys.readouterr().err
+    lines = [line for line in said.splitlines() if re.search(r": \d+ of \d+", line)]
+    assert len(lines) > 1
+    assert "\r" not in said
 
 
 def test_a_mistyped_scorer_leaves_nothing_behind(corpus: Corpus) -> None:

@@ -115,7 +115,7 @@ def test_a_set_that_stands_is_not_made_again_but_a_torn_one_is(
 def test_de_duplication_takes_the_set_that_a_job_made(work: Work, pixels: Pixels, photos_of: Any) -> None:
     photos_of(3)
     run(work)
-    deduplicate_images(project=work.project, options=DedupOptions(clusters=2), encoder=pixels)
+    deduplicate_images(project=work.project, options=DedupOptions(set_aside=True, clusters=2), encoder=pixels)
     assert pixels.pictures == 3
 
 

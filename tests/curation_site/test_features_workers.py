@@ -64,7 +64,7 @@ def worker(held: Path, *flags: str) -> Iterator["subprocess.Popen[bytes]"]:
     held.mkdir()
     process = subprocess.Popen(
         [sys.executable, "-c", WORKER, *FLAGS, "--hostname", f"{held.name}@%h", *flags],
-        env=children.child_environment(BROKER_URL=REDIS, HELD=str(held)),
+        env=children.child_environment(BROKER_URL=REDIS, HELD=str(held), WORKER_CONCURRENCY="4"),
         cwd=children.ROOT,
         start_new_session=True,
     )
@@ -104,7 +104,10 @@ def test_a_job_that_one_worker_loses_is_finished_by_the_other_within_a_minute(
     job = request_features(project=work.project, by=None, options=options, queue=False)
     lost, kept = tmp_path / "lost", tmp_path / "kept"
     # The one that stays sweeps; who runs several workers starts the beat in one that is looked after.
-    with worker(lost) as victim, worker(kept, "--beat"):
+    with (
+        worker(lost, "--queues", "cpu") as victim,
+        worker(kept, "--queues", "tick,default,mail,cpu", "--beat"),
+    ):
         jobs.wake(job)
         wait_for(lambda: any(lost.iterdir()), 200)
         os.killpg(victim.pid, signal.SIGKILL)

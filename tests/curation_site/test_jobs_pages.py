@@ -117,6 +117,9 @@ DEDUPLICATIONS: list[dict[str, Any]] = [
     {"fraction": 0.55, "linkage": "ward", "keep": "largest", "seed": 4, "encoder": "clip:/our weights"},
     {"clusters": 2, "keep": "medoid"},
     {"distance": 0.0},
+    {},
+    {"set_aside": True},
+    {"encoder": "clip:a/b", "linkage": "ward"},
 ]
 
 
@@ -229,6 +232,7 @@ def test_a_line_measures_the_same_run(work: Work) -> None:
 
 TEXTS = [
     DuplicateOptions(field="clue", share=0.5, linkage="complete", cap=1, seed=2),
+    DuplicateOptions(distance=0.25),
     TopicOptions(topics=4, passes=3, least_texts=1),
     ToxicityOptions(scorer="hf:some/model", label="toxic", sample=0, top=3),
     CaptionOptions(source="regions", against="image", measure="max", most=2, images=0, split=""),
@@ -325,7 +329,7 @@ def test_photos_are_deduplicated_from_the_command_line(
 
     monkeypatch.setattr(deduplicate, "image_vectors", lambda name: Colours())
     images = [work.image(seed) for seed in range(4)]
-    call_command("deduplicate_photos", project=work.project.slug, clusters=3, keep="first")
+    call_command("deduplicate_photos", project=work.project.slug, clusters=3, keep="first", set_aside=True)
     job = Job.objects.get(task=tasks.DEDUPLICATE)
     assert (job.state, job.result["clusters"], job.result["marked"]) == (JobState.DONE, 3, 1)
     assert job.lines.filter(text__contains="4 images in 3 clusters (dense").exists()

@@ -8,11 +8,13 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.urls import reverse
 
-from curation.models.leaderboards import Leaderboard, LeaderboardEntry, LeaderboardTeam
+from curation.models.leaderboards import EntryWithdrawal, Leaderboard, LeaderboardEntry, LeaderboardTeam
 from curation.selectors.leaderboards import board_folder
 from curation.services import leaderboard_entries as entries
 from curation.services import leaderboards as services
+from curation.views.leaderboards import receipt
 from hits.models import Project
+from hits.models.base import AppendOnlyError
 from hits.services import jobs
 from tests.curation_site.leaderboards import HALF, made_board, npy, predictions, scored, zipped
 
@@ -291,3 +293,45 @@ def test_guessing_keys_is_slowed_down(
     ]
     assert codes == [401] * entries.WRONG_KEYS + [429] * 2
     assert client.get(place, headers=bearer(team[1])).status_code == 429, "else the right one would stand out"
+
+
+def test_a_team_withdraws_its_own_entry_once_and_for_good(
+    board: Leaderboard, team: tuple[LeaderboardTeam, str], client: Client, researcher: User
+) -> None:
+    entry = scored(team[0], predictions(HALF), model="Too early")
+    _, other = services.add_team(board=board, name="Lestrade", by=None)
+    place = reverse("api-leaderboard-withdrawal", args=[board.slug, entry.pk])
+    assert client.post(place).status_code == 401
+    assert client.post(place, headers=bearer(other)).status_code == 404
+    for _ in range(2):
+        assert client.post(place, headers=bearer(team[1])).json()["is_withdrawn"] is True
+    withdrawal = EntryWithdrawal.objects.get()
+    with pytest.raises(AppendOnlyError):
+        withdrawal.delete()
+    table = reverse("api-leaderboard", args=[board.slug])
+    assert client.get(table, headers=bearer(team[1])).json()["entries"] == []
+    mine = client.get(
+        reverse("api-leaderboard-submissions", args=[board.slug]), headers=bearer(team[1])
+    ).json()
+    assert (mine["limits"]["used"], mine["submissions"][0]["is_withdrawn"]) == (1, True)
+    client.force_login(researcher)
+    desk = client.get(reverse("leaderboard-desk", args=[board.project.slug, board.pk])).text
+    assert "Withdrawn by its team" in desk
+    assert "Too early" in desk
+
+
+def test_an_entry_is_withdrawn_on_its_page_with_its_teams_key_alone(
+    board: Leaderboard, team: tuple[LeaderboardTeam, str], client: Client, researcher: User
+) -> None:
+    entry = scored(team[0], predictions())
+    _, other = services.add_team(board=board, name="Lestrade", by=None)
+    client.force_login(researcher)
+    place = reverse("leaderboard-withdraw", args=[board.slug, receipt(entry)])
+    for key, words in (("wrong", "not known here"), (other, "not your team’s")):
+        refused = client.post(place, {"key": key})
+        assert refused.status_code == 400
+        assert words.replace("’", "&#x27;") in refused.text
+    assert not EntryWithdrawal.objects.exists()
+    done = client.post(place, {"key": team[1]}, follow=True)
+    assert "Its team took it back" in done.text
+    assert "See it in the table" not in done.text

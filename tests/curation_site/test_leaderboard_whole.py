@@ -1,5 +1,6 @@
 """The whole way: a sealed version becomes a leaderboard, a model's zip is handed in, and the figures are right."""
 
+import hashlib
 import json
 from pathlib import Path
 from typing import Any
@@ -16,9 +17,11 @@ from curation.models import ImageProposals, ProposalRun
 from curation.models.leaderboards import EntryState, Leaderboard
 from curation.selectors.leaderboards import board_folder, photos_taken_down
 from curation.services import leaderboards as services
+from curation.versions.photos import lets_copies_be_given
 from hits.domain.states import JobState
 from hits.models import Image, Observation
 from hits.services import jobs
+from hits.services.errors import Conflict
 from tests.curation_site.leaderboards import predictions, scored
 from tests.curation_site.test_versions import rated_round
 from tests.validation.factory import Work
@@ -276,3 +279,87 @@ def test_the_command_says_what_is_wrong(work: Work, arguments: tuple[str, ...], 
         call_command("create_leaderboard", *arguments)
     assert error.value.returncode == 2
     assert not Leaderboard.objects.exists()
+
+
+def load(client: Client, key: str, board: Leaderboard, name: str) -> bytes | None:
+    """Load a file of a leaderboard with a team's key and nothing else."""
+    reply = client.get(
+        reverse("api-leaderboard-file", args=[board.slug, name]), headers={"authorization": f"Bearer {key}"}
+    )
+    return b"".join(reply.streaming_content) if reply.status_code == 200 else None
+
+
+def test_a_team_loads_every_photo_of_the_instances_with_its_key(work: Work, capsys: Any) -> None:
+    abouts = (
+        {"licence": "CC BY 4.0", "credit": "A. Doyle"},
+        {"licence": "all rights reserved", "source_url": "https://example.org/2.jpg"},
+        {},
+    )
+    for seed, about in enumerate(abouts, start=1):
+        work.observed(work.image(seed, **about), worker=f"W{seed}", salt=f"photo {seed} " * seed)
+    board = made(work, capsys)
+    assert board.options["photos"] == {"passed_on": 1, "by_source": 1, "nowhere": 1}
+    _, key = services.add_team(board=board, name="Baker Street", by=None)
+    client = Client()
+    rows = {row["image"]: row for row in json.loads(load(client, key, board, "photos.json") or b"")}
+    instances = json.loads(load(client, key, board, "all_retrieval/all_retrieval_0_instances.json") or b"")
+    assert {one["image"]["url"] for one in instances} == rows.keys()
+    given = [row for row in rows.values() if row["file"]]
+    assert [(row["credit"], row["licence"]) for row in given] == [("A. Doyle", "CC BY 4.0")]
+    (sourced,) = [row for row in rows.values() if row["source"]]
+    assert (sourced["file"], sourced["source"]) == (None, "https://example.org/2.jpg")
+    # The organisers' own word lets all of them be loaded.
+    board = made(work, capsys, "--photos", "all")
+    _, key = services.add_team(board=board, name="Baker Street", by=None)
+    rows = {row["image"]: row for row in json.loads(load(client, key, board, "photos.json") or b"")}
+    for one in instances:
+        row = rows[one["image"]["url"]]
+        data = load(client, key, board, row["file"])
+        assert data is not None
+        assert hashlib.sha256(data).hexdigest() == row["sha256"]
+    anybody = client.get(reverse("api-leaderboard-file", args=[board.slug, row["file"]]))
+    assert anybody.status_code == 404
+    Image.objects.filter(sha256=row["sha256"]).update(withdrawn_at=timezone.now())
+    assert load(client, key, board, row["file"]) is None, "who asks after it was taken down gets it no more"
+
+
+@pytest.mark.parametrize(
+    ("licence", "given"),
+    [("CC BY-NC 2.0", True), ("cc0", True), ("Public Domain", True), ("", False), ("© Getty", False)],
+)
+def test_a_licence_says_whether_copies_may_be_given(licence: str, given: bool) -> None:
+    assert lets_copies_be_given(licence) is given
+
+
+def test_figures_over_the_kept_photos_are_shown_once_it_is_closed(
+    work: Work, pairs: list[Observation], capsys: Any
+) -> None:
+    board = made(work, capsys, "--private-share", "34")
+    kept = json.loads((board_folder(board) / "held" / "kept.json").read_text())
+    assert len([name for name in kept["names"] if "/" in name]) == 1  # of three photos
+    services.set_open(board=board, is_open=True, by=None)
+    team, key = services.add_team(board=board, name="Baker Street", by=None)
+    entry = scored(team, predictions(best_scores(board_folder(board))))
+    assert (entry.state, entry.defect) == (EntryState.SCORED, "")
+    counts = [one["retrieval"]["instances"] for one in (entry.figures, entry.figures["kept"])]
+    assert counts == [6, 3]
+    client, headers = Client(), {"authorization": f"Bearer {key}"}
+    place = reverse("api-leaderboard", args=[board.slug])
+    submission = reverse("api-leaderboard-submission", args=[board.slug, entry.pk])
+    assert "kept" not in client.get(place, headers=headers).json()
+    assert "kept" not in client.get(submission, headers=headers).json()["figures"]
+    services.set_public(board=board, is_public=True, by=None)
+    page = reverse("leaderboard", args=[board.slug])
+    assert "shown when the leaderboard is closed" in client.get(page).text
+    services.set_open(board=board, is_open=False, by=None)
+    found = client.get(place, headers=headers).json()
+    assert found["kept"]["entries"][0]["figures"]["p_at_1"]["value"] == 100.0
+    assert "random" in [row["name"] for row in found["kept"]["references"]]
+    assert "Results on the photos kept for the end" in client.get(page).text
+    with pytest.raises(Conflict, match="were shown when it was closed"):
+        services.set_open(board=board, is_open=True, by=None)
+
+
+def test_a_share_that_leaves_nothing_is_refused(work: Work, pairs: list[Observation], capsys: Any) -> None:
+    with pytest.raises(CommandError, match="3 photos is 0; keep one at least"):
+        made(work, capsys, "--private-share", "1")

@@ -153,7 +153,9 @@ def test_a_photo_that_is_taken_down_while_the_run_clusters_hides_no_other(
             return super().encode_images(images)
 
     deduplicate_images(
-        project=work.project, options=DedupOptions(clusters=6, keep="first"), encoder=TakesDown()
+        project=work.project,
+        options=DedupOptions(set_aside=True, clusters=6, keep="first"),
+        encoder=TakesDown(),
     )
     assert read.on_offer(work.project) == {twin.pk, *(photo.pk for photo in photos[1:])}
 
@@ -220,14 +222,14 @@ def test_photos_of_one_collection_are_clustered_alone(work: Work, photos: list[I
     of_source(VCR, c, d, near_d)
     mark_duplicates(project=work.project, groups={c.pk: [d.pk], a.pk: [b.pk]})
     encoder = Colours()
-    options = DedupOptions(clusters=2, keep="first", source="visual_genome")
+    options = DedupOptions(set_aside=True, clusters=2, keep="first", source="visual_genome")
     found = deduplicate_images(project=work.project, options=options, encoder=encoder)
     assert (found.images, found.clusters, found.marked, found.kept) == (3, 2, 1, 2)
     assert found.groups == {a.pk: [near_a.pk]}
     assert found.summary()["options"]["source"] == "visual_genome"
     assert encoder.pictures == 3, "no other photo was looked at"
     assert marks(work.project) == {near_a.pk: a.pk, d.pk: c.pk}, "the other collection's marks stay"
-    everything = DedupOptions(clusters=6, keep="first")
+    everything = DedupOptions(set_aside=True, clusters=6, keep="first")
     assert deduplicate_images(project=work.project, options=everything, encoder=encoder).marked == 2
     assert marks(work.project) == {near_a.pk: a.pk, near_d.pk: d.pk}
 
@@ -241,7 +243,9 @@ def test_a_collection_without_photos_is_refused(work: Work, photos: list[Image])
         with pytest.raises(Refused, match=said):
             services.request_deduplication(project=work.project, by=None, fraction=0.5, source=source)
     with pytest.raises(Refused, match="there is none of VCR"):
-        deduplicate_images(project=work.project, options=DedupOptions(fraction=0.5, source="vcr"))
+        deduplicate_images(
+            project=work.project, options=DedupOptions(set_aside=True, fraction=0.5, source="vcr")
+        )
     of_source(VG, photos[1])
     with pytest.raises(Refused, match="3 asked for from 2 images of Visual Genome"):
         services.request_deduplication(project=work.project, by=None, clusters=3, source="visual_genome")
@@ -299,7 +303,9 @@ def test_the_memory_reaches_the_clustering_and_too_little_is_refused(
     monkeypatch.setattr(deduplicate, "cluster", spied)
     found = [
         deduplicate_images(
-            project=work.project, options=DedupOptions(clusters=3, memory_mib=mib), encoder=Colours()
+            project=work.project,
+            options=DedupOptions(set_aside=True, clusters=3, memory_mib=mib),
+            encoder=Colours(),
         )
         for mib in (64, 2048)
     ]
@@ -319,7 +325,9 @@ def test_pairs_without_room_are_refused_with_the_flag_that_gives_more(
 
     monkeypatch.setattr(deduplicate, "cluster", full)
     with pytest.raises(Refused, match=r"more than 7 pairs .* give more by --memory-mib, or merge less"):
-        deduplicate_images(project=work.project, options=DedupOptions(clusters=3), encoder=Colours())
+        deduplicate_images(
+            project=work.project, options=DedupOptions(set_aside=True, clusters=3), encoder=Colours()
+        )
 
 
 # -- what people decided

@@ -12,7 +12,7 @@ from django.test import Client
 from django.urls import reverse
 
 from curation import services
-from curation.models import ComparisonRound, DatasetVersion, SourceRecord
+from curation.models import ComparisonRound, DatasetVersion, DuplicateRun, SourceRecord
 from curation.views import curation as curation_views
 from hits.models import Job, Project
 from hits.services.duplicates import mark_duplicates
@@ -31,9 +31,13 @@ def places(work: Work) -> dict[str, tuple[str, str]]:
     sealed = services.create_version(project=work.project, name="v1", by=None)
     services.seal_version(version=sealed, by=None)
     slug = work.project.slug
+    run = DuplicateRun.objects.create(project=work.project, clusters=2)
     return {
         "curation": ("get", reverse("curation", args=[slug])),
         "deduplicate": ("post", reverse("curation-deduplicate", args=[slug])),
+        "set aside": ("post", reverse("curation-duplicates-set-aside", args=[slug, run.pk])),
+        "undo": ("post", reverse("curation-duplicates-undo", args=[slug, run.pk])),
+        "keep": ("post", reverse("curation-duplicates-keep", args=[slug])),
         "rounds": ("get", reverse("curation-rounds", args=[slug])),
         "build": ("post", reverse("curation-build", args=[slug])),
         "round": ("get", reverse("comparison-round", args=[slug, found.pk])),
@@ -46,6 +50,7 @@ def places(work: Work) -> dict[str, tuple[str, str]]:
         "versions": ("get", reverse("versions", args=[slug])),
         "version": ("get", reverse("version", args=[sealed.pk])),
         "draft": ("get", reverse("version", args=[draft.pk])),
+        "plan": ("post", reverse("version-plan", args=[draft.pk])),
         "seal": ("post", reverse("version-seal", args=[draft.pk])),
         "download": ("get", reverse("version-download", args=[sealed.pk])),
         "file": ("get", reverse("version-file", args=[sealed.pk, "manifest.json"])),
@@ -123,7 +128,10 @@ def test_a_researcher_sees_all_but_may_not_seal(
 ) -> None:
     for name, place in places.items():
         reply = ask(client, researcher, place)
-        wanted = {"seal": 403, "deduplicate": 400, "build": 400, "leave out": 302}.get(name, 200)
+        wanted = {
+            "seal": 403, "plan": 302, "deduplicate": 400, "build": 400, "leave out": 302,
+            "set aside": 302, "undo": 302, "keep": 302,
+        }.get(name, 200)  # fmt: skip
         assert reply.status_code == wanted, name
     assert not Job.objects.filter(task="curation.seal_version").exists()
 
@@ -162,7 +170,7 @@ def test_deduplication_is_queued_with_its_options(client: Client, work: Work, re
     work.image(2)
     client.force_login(researcher)
     url = reverse("curation-deduplicate", args=[work.project.slug])
-    values = {"share": "80", "linkage": "complete", "seed": "7"}
+    values = {"cut": "share", "share": "80", "linkage": "complete", "seed": "7"}
     assert client.post(url, values).status_code == 302
     job = Job.objects.get(task="curation.deduplicate_images")
     wanted = {"fraction": 0.8, "clusters": None, "distance": None, "linkage": "complete", "keep": "random"}
@@ -172,7 +180,7 @@ def test_deduplication_is_queued_with_its_options(client: Client, work: Work, re
     assert again.status_code == 400
     assert "is under way already" in again.content.decode()
     assert 'name="share" value="80"' in squeezed(again), "what was typed is kept"
-    bad = client.post(url, {"share": "0", "linkage": "nearest", "seed": "x"})
+    bad = client.post(url, {"cut": "share", "share": "0", "linkage": "nearest", "seed": "x"})
     assert bad.status_code == 400
     assert "3 fields to mend" in bad.content.decode()
 
@@ -228,11 +236,11 @@ def test_an_end_without_its_number_is_named_at_its_field(
     work.image(2)
     client.force_login(researcher)
     url = reverse("curation-deduplicate", args=[work.project.slug])
-    reply = client.post(url, {"cut": "distance", "share": "90", "linkage": "average", "seed": "0"})
+    reply = client.post(url, {"cut": "clusters", "share": "90", "linkage": "average", "seed": "0"})
     assert reply.status_code == 400
     page = squeezed(reply)
-    assert '<p class="error" id="dedup_distance_error">Give a number here' in page
-    assert 'value="distance" checked' in page
+    assert '<p class="error" id="dedup_clusters_error">Give a number here' in page
+    assert 'value="clusters" checked' in page
     many = client.post(url, {"cut": "clusters", "clusters": "3", "linkage": "ward", "seed": "5"})
     assert many.status_code == 400
     page = squeezed(many)
@@ -251,7 +259,7 @@ def test_photos_of_one_collection_are_chosen_where_there_are_some(
     where, url = (reverse(name, args=[work.project.slug]) for name in ("curation", "curation-deduplicate"))
     page = squeezed(client.get(where))
     assert 'name="source"' not in page
-    assert "De-duplicate 5 photos</button>" in page
+    assert "Preview of 5 photos</button>" in page
     for image in images[:3]:
         SourceRecord.objects.create(image=image, source="vcr", source_id=str(image.pk))
     page = squeezed(client.get(where))
@@ -259,7 +267,7 @@ def test_photos_of_one_collection_are_chosen_where_there_are_some(
         ("", "All photos"),
         ("vcr", "VCR: 3"),
     ]
-    assert "De-duplicate</button>" in page, "how many depends on what is chosen"
+    assert "Preview</button>" in page, "how many depends on what is chosen"
     values = {"share": "80", "linkage": "average", "seed": "0"}
     assert client.post(url, values | {"source": "visual_genome"}).status_code == 400, "the project has none"
     few = client.post(url, values | {"cut": "clusters", "clusters": "4", "source": "vcr"})

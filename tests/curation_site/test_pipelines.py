@@ -46,7 +46,9 @@ def test_near_duplicates_are_marked_and_left_out_of_later_batches(work: Work) ->
     images = [work.image(seed) for seed in range(4)]
     twin, _ = import_image(project=work.project, name="twin.png", data=brighter(images[2]))
     found = deduplicate_images(
-        project=work.project, options=DedupOptions(clusters=4, keep="first"), encoder=Colours()
+        project=work.project,
+        options=DedupOptions(set_aside=True, clusters=4, keep="first"),
+        encoder=Colours(),
     )
     assert found.groups == {images[2].pk: [twin.pk]}
     assert (found.images, found.clusters, found.marked, found.kept) == (5, 4, 1, 4)
@@ -59,9 +61,13 @@ def test_near_duplicates_are_marked_and_left_out_of_later_batches(work: Work) ->
 def test_a_second_run_replaces_the_marks_and_makes_no_vector_anew(work: Work) -> None:
     images = [work.image(seed) for seed in range(3)]
     encoder = Colours()
-    first = deduplicate_images(project=work.project, options=DedupOptions(clusters=1), encoder=encoder)
+    first = deduplicate_images(
+        project=work.project, options=DedupOptions(set_aside=True, clusters=1), encoder=encoder
+    )
     assert first.marked == 2
-    second = deduplicate_images(project=work.project, options=DedupOptions(clusters=3), encoder=encoder)
+    second = deduplicate_images(
+        project=work.project, options=DedupOptions(set_aside=True, clusters=3), encoder=encoder
+    )
     assert second.marked == 0
     assert usable(work.project) == images
     assert encoder.pictures == 3
@@ -73,7 +79,7 @@ def test_the_kept_member_is_drawn_by_the_seed(work: Work) -> None:
         work.image(seed)
     kept = {}
     for seed in (0, 1, 2, 3, 0):
-        options = DedupOptions(clusters=1, seed=seed)
+        options = DedupOptions(set_aside=True, clusters=1, seed=seed)
         (keeper,) = deduplicate_images(project=work.project, options=options, encoder=Colours()).groups
         assert kept.setdefault(seed, keeper) == keeper, "equal seeds, equal choice"
     assert len(set(kept.values())) > 1
@@ -83,7 +89,9 @@ def test_a_missing_file_is_named_and_nothing_is_marked(work: Work) -> None:
     images = [work.image(seed) for seed in range(3)]
     images[1].file.storage.delete(images[1].file.name)
     with pytest.raises(Refused, match=r"photo-1\.png: its file is missing"):
-        deduplicate_images(project=work.project, options=DedupOptions(clusters=1), encoder=Colours())
+        deduplicate_images(
+            project=work.project, options=DedupOptions(set_aside=True, clusters=1), encoder=Colours()
+        )
     assert not Image.objects.filter(duplicate_of__isnull=False).exists()
     assert not FeatureSet.objects.exists()
 
@@ -91,11 +99,10 @@ def test_a_missing_file_is_named_and_nothing_is_marked(work: Work) -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({}, "clusters: give either"),
-        ({"clusters": 2, "fraction": 0.5}, "clusters: give either"),
+        ({"clusters": 2, "fraction": 0.5}, "not two of them"),
         ({"clusters": 0}, "too few"),
         ({"fraction": 1.5}, "share: 1.5"),
-        ({"fraction": 0.5, "distance": 0.1}, "clusters: give either"),
+        ({"fraction": 0.5, "distance": 0.1}, "not two of them"),
         ({"distance": -0.5}, "distance: -0.5 is none"),
         ({"fraction": 0.5, "keep": "newest"}, "keep: 'newest'"),
         ({"fraction": 0.5, "linkage": "nearest"}, "linkage: 'nearest'"),
@@ -306,7 +313,7 @@ def test_the_jobs_run_and_say_what_they_found(work: Work, monkeypatch: pytest.Mo
     monkeypatch.setattr(deduplicate, "image_vectors", lambda name: Colours())
     monkeypatch.setattr(comparison, "encoders", lambda name: Letters())
     twelve_pairs(work)
-    job = services.request_deduplication(project=work.project, by=None, fraction=0.5)
+    job = services.request_deduplication(project=work.project, by=None, fraction=0.5, set_aside=True)
     duplicates.deduplicate_images(job.pk)
     job.refresh_from_db()
     assert job.state == JobState.DONE

@@ -17,7 +17,9 @@ pytestmark = pytest.mark.django_db
 def test_a_brighter_copy_is_found_by_the_default_encoder(work: Work) -> None:
     images = [work.image(seed) for seed in range(3)]
     twin, _ = import_image(project=work.project, name="twin.png", data=brighter(images[1]))
-    found = deduplicate_images(project=work.project, options=DedupOptions(clusters=3, keep="first"))
+    found = deduplicate_images(
+        project=work.project, options=DedupOptions(set_aside=True, clusters=3, keep="first")
+    )
     assert found.groups == {images[1].pk: [twin.pk]}
     assert "efficientnet-lite0" in found.encoder
 

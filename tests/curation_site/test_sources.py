@@ -97,6 +97,119 @@ def test_a_second_import_stores_nothing_again(tmp_path: Path, project: Project) 
     assert Image.objects.count() == SourceRecord.objects.count() == 6
 
 
+def rows_of(project: Project) -> list[tuple[Any, ...]]:
+    """What an import leaves of each picture, whatever its keys."""
+    images = Image.objects.filter(project=project).order_by("name")
+    fields = ("name", "sha256", "split", "credit", "licence", "entity_count", "source_url")
+    about = ("source", "source_id", "regions", "facts")
+    return list(images.values_list(*fields, *(f"source_record__{name}" for name in about)))
+
+
+def test_what_a_known_photo_lacks_is_filled_by_a_later_import(
+    tmp_path: Path, project: Project, rehearsal: Project
+) -> None:
+    made.visual_genome(tmp_path, image_1={"coco_id": None, "flickr_id": None})
+    genome(tmp_path, project)
+    made.visual_genome(tmp_path)
+    regions = tmp_path / "region_descriptions.json"
+    made.regions(regions)
+    flags = ("--regions", regions, "--licence", "CC BY 4.0")
+    again = genome(tmp_path, project, *flags)
+    assert counts(again) == {"new": 0, "known": 0, "described": 6, "skipped": 0}
+    assert again["regions"] == 12
+    genome(tmp_path, rehearsal, *flags)
+    assert rows_of(project) == rows_of(rehearsal), "as one import with all of it"
+    third = genome(tmp_path, project, *flags)
+    assert (counts(third)["known"], third["regions"]) == (6, 0), "a third one finds nothing to fill"
+
+
+def test_objects_that_known_photos_of_vcr_lack_are_filled(
+    tmp_path: Path, project: Project, rehearsal: Project
+) -> None:
+    folder = made.vcr(tmp_path, FRAMES, splits={"train": ["a@0", "b@0"], "val": ["c@0"]})
+    run("import_vcr", tmp_path, project)
+    SourceRecord.objects.update(regions=[], facts={})
+    Image.objects.update(entity_count=None, credit="")
+    again = run("import_vcr", tmp_path, project)
+    assert folder.is_dir()
+    assert (counts(again)["described"], again["regions"]) == (2, 7)
+    run("import_vcr", tmp_path, rehearsal)
+    assert rows_of(project) == rows_of(rehearsal)
+
+
+def test_what_differs_from_a_known_photo_is_said_and_left(tmp_path: Path, project: Project) -> None:
+    made.visual_genome(tmp_path)
+    regions = tmp_path / "region_descriptions.json"
+    records = made.regions(regions)
+    genome(tmp_path, project, "--regions", regions, "--licence", "CC0")
+    before = rows_of(project)
+    records[1]["regions"][0] |= {"phrase": "Another text"}
+    made.write(regions, records)
+    made.visual_genome(tmp_path, image_4={"coco_id": 5, "flickr_id": 6})
+    again = genome(tmp_path, project, "--regions", regions)
+    assert counts(again) == {"new": 0, "known": 4, "described": 0, "skipped": 2}
+    assert "record 2 (image_id 2): has another regions in the project; left as it is" in again["problems"][0]
+    assert "(image_id 4): has another coco_id, flickr_id in the project" in again["problems"][1]
+    assert rows_of(project) == before
+    with pytest.raises(CommandError, match="has another regions"):
+        genome(tmp_path, project, "--regions", regions, "--strict")
+    other = genome(tmp_path, project, "--licence", "CC BY 4.0", "--limit", "1")
+    assert "has another licence" in other["problems"][0]
+
+
+def test_a_corpus_with_many_faults_is_refused_once_for_all(tmp_path: Path, project: Project) -> None:
+    ids = tuple(range(1, 15))
+    made.visual_genome(tmp_path, ids, **{f"image_{image}": {"width": "wide"} for image in ids[:12]})
+    with pytest.raises(CommandError) as refusal:
+        genome(tmp_path, project)
+    said = str(refusal.value)
+    assert [f"record {number}: width is 'wide'" in said for number in range(1, 7)] == [True] * 5 + [False]
+    assert "and 7 more such problems" in said
+    made.visual_genome(tmp_path, ids)
+    records = made.regions(tmp_path / "regions.json", ids)
+    for record in records[:3]:
+        record["regions"][0]["phrase"] = None
+    made.write(tmp_path / "regions.json", records)
+    with pytest.raises(
+        CommandError, match=r"record 1, region 1: .*record 2, region 1: .*record 3, region 1: "
+    ):
+        genome(tmp_path, project, "--regions", tmp_path / "regions.json")
+
+
+def test_a_refusal_before_any_work_offers_no_resume(
+    tmp_path: Path, project: Project, client: Client, admin: User
+) -> None:
+    made.visual_genome(tmp_path, image_2={"width": 0})
+    with pytest.raises(CommandError, match="record 2: width is 0") as refusal:
+        genome(tmp_path, project)
+    assert "--resume" not in str(refusal.value)
+    job = Job.objects.get()
+    with pytest.raises(Conflict):
+        jobs.resume(job=job)
+    client.force_login(admin)
+    page = client.get(reverse("job-detail", args=[job.pk])).content.decode()
+    assert "Refused before any work was done" in page
+    assert "Refused</span>" in page
+    assert reverse("job-resume", args=[job.pk]) not in page
+    listed = client.get(reverse("curation-jobs", args=[project.slug])).content.decode()
+    assert f"--resume {job.pk}" not in listed
+
+
+def test_a_vcr_with_many_faults_is_refused_once_for_all(tmp_path: Path, project: Project) -> None:
+    frames = {f"f@{number}": ["person", "dog", "tie"] for number in range(8)}
+    folder = made.vcr(tmp_path, frames, splits={"train": list(frames)})
+    for number in range(7):
+        path = folder / made.MOVIE / f"f@{number}.json"
+        made.write(path, json.loads(path.read_text()) | {"width": 0})
+    with pytest.raises(CommandError, match=r"f@0\.json: width .*f@4\.json: width .*and 2 more such problems"):
+        run("import_vcr", tmp_path, project)
+    lines = (tmp_path / "train.jsonl").read_text().splitlines()
+    broken = [line.replace(f"{made.MOVIE}/", "../", 1) for line in lines[:2]] + ["{"] + lines[2:]
+    (tmp_path / "train.jsonl").write_text("\n".join(broken))
+    with pytest.raises(CommandError, match=r"line 1: .*leaves the folder.*line 2: .*line 3: is no JSON"):
+        run("import_vcr", tmp_path, project)
+
+
 def test_a_changed_split_is_told_and_not_taken_over(tmp_path: Path, project: Project) -> None:
     made.visual_genome(tmp_path)
     genome(tmp_path, project)

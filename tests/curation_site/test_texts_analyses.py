@@ -62,6 +62,27 @@ def test_copies_are_counted_and_nothing_is_dropped(work: Work) -> None:
     assert Observation.objects.count() == before
 
 
+def test_each_group_says_its_least_alike_pair(work: Work) -> None:
+    write(
+        work,
+        [("a", "it rained"), ("b", "it rained"), ("c", "it rained hard"), ("d", "a party"), ("e", "alone")],
+    )
+    wide = found(work, DuplicateOptions(share=0.01)).result["groups"]
+    assert [group["size"] for group in wide] == [8], "all are joined to reach the share"
+    assert wide[0]["cosine"] < 0.5
+    near = found(work, DuplicateOptions(distance=0.2, linkage="complete")).result["groups"]
+    said = [
+        sorted(Observation.objects.filter(pk__in=group["members"]).values_list("inference", flat=True))
+        for group in near
+    ]
+    assert ["it rained", "it rained", "it rained hard"] in said or ["it rained", "it rained"] in said
+    assert all(group["cosine"] >= 0.8 for group in near), "complete linkage at 0.2 joins nothing less alike"
+    for group in (*wide, *near):
+        assert set(group["pair"]) <= set(group["members"])
+    with pytest.raises(Refused, match="distance: -1 is none"):
+        DuplicateOptions(distance=-1)
+
+
 def test_the_share_and_the_seed_decide_who_would_stay(work: Work) -> None:
     write(work, two_worlds(40))
     kept = {}

@@ -125,6 +125,27 @@ def test_pages_have_no_inline_style_or_script_and_each_id_once(
         assert "nan" not in re.findall(r'(?:x|y|width|height|d)="([^"]*nan[^"]*)"', page), name
 
 
+def test_groups_that_were_joined_to_reach_a_share_are_called_so(
+    client: Client, work: Work, researcher: User
+) -> None:
+    write(work, [("a", "it rained"), ("b", "it rained"), ("c", "a party"), ("d", "alone")])
+    client.force_login(researcher)
+    pages = {}
+    for name, options in (
+        ("share", DuplicateOptions(share=0.01)),
+        ("distance", DuplicateOptions(distance=0.1)),
+    ):
+        row = analyse_texts(project=work.project, options=options, encoder=Words())
+        reply = client.get(reverse("curation-texts-analysis", args=[work.project.slug, row.pk]))
+        pages[name] = squeezed(reply)
+    assert "Joined to reach the share of 1" in pages["share"]
+    assert "Least alike, cosine" in pages["share"]
+    assert ">None<" not in pages["share"], "an option that was not given is not listed"
+    assert "Joined to reach" not in pages["distance"]
+    assert "Nearly the same</span>" in pages["distance"]
+    assert "Texts were joined up to a distance of 0.1." in pages["distance"]
+
+
 def test_without_pairs_or_analyses_the_page_says_what_will_come(
     client: Client, project: Project, researcher: User
 ) -> None:
@@ -286,6 +307,7 @@ def test_a_downloaded_result_names_pairs_by_their_published_ids(
     assert told["duplicates"]["groups"]
     for group, kept in zip(told["duplicates"]["groups"], stored["duplicates"]["groups"], strict=True):
         assert (group["kept"], group["members"]) == (ids[kept["kept"]], [ids[pk] for pk in kept["members"]])
+        assert group["pair"] == [ids[pk] for pk in kept["pair"]]
     taken = Observation.objects.get(pk=stored["captions"]["nearest"][0]["pair"]).image
     type(taken).objects.filter(pk=taken.pk).update(withdrawn_at=timezone.now())
     again = client.get(reverse("curation-texts-export", args=[project.slug, rows["captions"].pk]))

@@ -1,14 +1,19 @@
 """Sealing, exporting and reading back: what is in, what is out, and that nothing can be changed unnoticed."""
 
 import json
+import sqlite3
+from collections import Counter
 from collections.abc import Sequence
+from io import StringIO
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
 from django.db import DatabaseError, connection, transaction
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from curation import services
@@ -16,13 +21,19 @@ from curation.evaluation.comparison import parse_comparison_key, score_compariso
 from curation.models import ComparisonRound, DatasetVersion, Part, VersionImage, VersionRow, VersionState
 from curation.selectors.rounds import is_judged
 from curation.selectors.scorers import versions_with
+from curation.services import versions
+from curation.versions import build, read, spool
 from curation.versions.evaluation_plan import plan_sets
 from curation.versions.export_sherlock import ExportRefused, export_version
 from curation.versions.read import BrokenExport, read_version
 from hits.domain.states import AssignmentStatus
+from hits.management import progress
 from hits.models import Hit, Image, Observation, Project
 from hits.models.base import AppendOnlyError
-from hits.services.errors import Refused
+from hits.services import projects, take_down
+from hits.services.errors import Conflict, Refused
+from tests.benchmarks.versions import CORPUS_PAIRS, CORPUS_PHOTOS, MOST_MIB, measured
+from tests.support.many_pairs import fill_pairs
 from tests.support.pages import squeezed
 from tests.validation.factory import Work, ratings
 
@@ -461,3 +472,169 @@ def test_a_round_is_launched_once(work: Work) -> None:
         services.launch_comparison_batch(round=found, by=None)
     assert found.batch is not None
     assert found.batch.provenance["options"]["min_candidates"] == 20
+
+
+def test_sealing_and_reading_back_do_work_in_proportion_to_the_rows(
+    project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Statements and rows hashed are counted, not seconds: twice the pairs are at most twice the work."""
+    counted = Counter[str]()
+    real = spool.Spool.run
+    monkeypatch.setattr(spool.Spool, "run", lambda *args: (counted.update(["run"]), real(*args))[1])
+    real_hash = read.content_sha256
+    monkeypatch.setattr(read, "content_sha256", lambda value: (counted.update(["hash"]), real_hash(value))[1])
+    work: list[dict[str, int]] = []
+    for number, pairs in enumerate((150, 300)):
+        mine = projects.create_project(name=f"Linear {number}", by=None)
+        fill_pairs(mine, pairs // 3, pairs)
+        counted.clear()
+        with CaptureQueriesContext(connection) as queries:
+            version = services.make_sealed_version(project=mine, name="v1", by=None)
+            export_version(version, tmp_path / str(number))
+        assert read.check_export(tmp_path / str(number)) == pairs
+        assert len(read_version(tmp_path / str(number)).records) == pairs
+        work.append({**counted, "queries": len(queries)})
+    assert work[1]["run"] <= 2 * work[0]["run"]
+    assert work[1]["hash"] == 2 * work[0]["hash"]
+    assert work[1]["queries"] <= work[0]["queries"] + 2
+
+
+def test_a_seal_has_its_lines_in_the_order_of_code_points() -> None:
+    keys = ["b", "a", "Z", "é", "z", "", "a\0b", "\U0001f600", "a"]
+    lines = [(key, f"{number} {key}".encode()) for number, key in enumerate(keys)]
+    assert list(spool.sorted_by_key(lines)) == [text for _, text in sorted(lines, key=lambda line: line[0])]
+
+
+def test_a_full_folder_for_temporary_files_is_named(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill_pairs(project, 40, 120)
+    monkeypatch.setattr(build, "_SCHEMA", f"{build._SCHEMA}; PRAGMA max_page_count = 6")
+    with pytest.raises(Refused, match=r"temporary files: cannot be written \(.*full\); make room"):
+        services.make_sealed_version(project=project, name="v1", by=None)
+    assert not DatasetVersion.objects.exists()
+
+
+@pytest.mark.nightly
+def test_a_corpus_is_sealed_exported_and_read_back_in_400_mib() -> None:
+    found = measured(CORPUS_PHOTOS, CORPUS_PAIRS)
+    assert {step: found[step]["peak_mib"] <= MOST_MIB for step in ("plan", "seal", "export", "read")} == {
+        "plan": True,
+        "seal": True,
+        "export": True,
+        "read": True,
+    }, found
+    assert found["seal"]["rows"] == found["read"]["pairs"] == CORPUS_PAIRS
+    assert found["seal"]["seal"] == found["export"]["seal"]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_sealing_by_name_locks_the_database_only_to_write(
+    work: Work, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work.observed(work.image(1), worker="A1")
+    real, locked = versions._check_images, []
+    monkeypatch.setattr(
+        versions,
+        "_check_images",
+        lambda *args: (locked.append(connection.in_atomic_block), real(*args)),
+    )
+    version = services.make_sealed_version(project=work.project, name="v1", by=None)
+    assert version.is_sealed
+    assert locked == [False]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_changes_between_planning_and_writing_is_planned_again(
+    work: Work, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work.observed(work.image(1), worker="A1")
+    gone = work.image(2)
+    work.observed(gone, worker="A1")
+    real, looks = versions._check_images, []
+
+    def look(*args: Any) -> None:
+        real(*args)
+        looks.append(args)
+        if len(looks) == 1:
+            take_down.take_down(image=gone, reason="asked", by=None)
+
+    monkeypatch.setattr(versions, "_check_images", look)
+    version = services.make_sealed_version(project=work.project, name="v1", by=None)
+    assert len(looks) == 2
+    assert VersionImage.objects.filter(version=version).count() == 1
+    assert version.exclusions["image_taken_down"] > 0
+
+
+@pytest.mark.django_db(transaction=True)
+def test_sealing_gives_up_with_nothing_written_when_rows_never_stand_still(
+    work: Work, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work.observed(work.image(1), worker="A1")
+    changes = iter(range(100))
+    monkeypatch.setattr(versions, "state_of", lambda project: next(changes))
+    with pytest.raises(Conflict, match="changed 3 times while it was sealed; seal it again"):
+        services.make_sealed_version(project=work.project, name="v1", by=None)
+    assert not DatasetVersion.objects.exists()
+
+
+def test_no_query_of_sealing_grows_with_the_photos(work: Work) -> None:
+    images = [work.image(seed) for seed in range(1, 7)]
+    for image in images:
+        work.observed(image, worker="A1")
+    connection.ensure_connection()
+    before = connection.connection.setlimit(sqlite3.SQLITE_LIMIT_VARIABLE_NUMBER, 60)
+    # 60 is less than a row of six photos times their columns would take, had each one a place of its own.
+    try:
+        with CaptureQueriesContext(connection) as queries:
+            versions._check_images(
+                work.project, versions.plan_version(DatasetVersion(project=work.project)), None
+            )
+    finally:
+        connection.connection.setlimit(sqlite3.SQLITE_LIMIT_VARIABLE_NUMBER, before)
+    assert max(query["sql"].count("'") for query in queries) < 20
+
+
+def test_a_command_says_how_far_it_is_when_nobody_sees_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    said = StringIO()
+    monkeypatch.setattr(progress, "SECONDS_BETWEEN_LINES", 0.0)
+    lines = progress.ProgressLines("Sealing v1:", stream=said)
+    lines.advance(1, 3)
+    lines.advance(3, 3)
+    assert said.getvalue() == "Sealing v1: 1 of 3\nSealing v1: 3 of 3\n"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_progress_is_written_while_another_process_commits_between_two_photos(
+    work: Work, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (pair,) = work.observed(work.image(1))[:1]
+    first = pair.image
+    copies = [
+        Image(
+            project=work.project, name=f"{number}", file=first.file.name, sha256=first.sha256,
+            original_sha256=f"{number:064d}", width=first.width, height=first.height, bytes=first.bytes,
+        )
+        for number in range(1100)
+    ]  # fmt: skip
+    Image.objects.bulk_create(copies)
+
+    def commit_elsewhere() -> None:
+        Project.objects.create(slug="another", name="Another")
+        connection.close()
+
+    class Counted:
+        done = 0
+
+        def advance(self, done: int, total: int) -> None:
+            if self.done == 0:
+                other = Thread(target=commit_elsewhere)
+                other.start()
+                other.join()
+                Project.objects.filter(pk=work.project.pk).update(name=f"Checked {done} of {total}")
+            self.done += 1
+
+    counted = Counted()
+    version = services.create_version(project=work.project, name="v1.0", by=None)
+    services.seal_version(version=version, by=None, progress=counted)
+    assert counted.done == 1101

@@ -7,6 +7,7 @@ import pytest
 
 from hits.models import Image, Project
 from hits.services.images import import_image
+from hits.services.launch import Terms
 from tests.support import bench, children, market
 from tests.support.browser import CHROMIUM, FLAGS
 from tests.support.loop import published
@@ -54,7 +55,7 @@ def site(transactional_db: None, settings: Any, loaded_site: ReadyServer) -> Ite
 def worker_process(site: str) -> Iterator[None]:
     """Run the background worker, so that what the pages queue is done."""
     port = site.rsplit(":", 1)[1]
-    with children.worker(PORT=port):
+    with children.workers(PORT=port):
         yield
 
 
@@ -103,11 +104,13 @@ def accept_photo(
 ) -> Callable[..., market.Accepted]:
     """Return a function that publishes one photo of a size and takes it as a worker who agreed to everything."""
 
-    def accept(width: int = 640, height: int = 480, *, worker: str = "wilma") -> market.Accepted:
+    def accept(
+        width: int = 640, height: int = 480, *, worker: str = "wilma", opinions: int = 1
+    ) -> market.Accepted:
         market.fund()
         data = bench.plain_photo(width, height)
         image = import_image(project=project, name=f"{width}x{height}.jpg", data=data)[0]
-        batch = published(project, [image])
+        batch = published(project, [image], terms=Terms(opinions=opinions))
         hit = batch.units.get().hits.get()
         return bench.agreed(market.accept(hit, market.market_worker(worker)))
 
@@ -120,8 +123,10 @@ def open_task(
 ) -> Callable[..., bench.Task]:
     """Return a function that opens a task's page by itself, as large as the window; ``size`` is the photo's."""
 
-    def open_(size: tuple[int, int] = (640, 480), *, folded: bool = True, **window: Any) -> bench.Task:
-        accepted = accept_photo(*size)
+    def open_(
+        size: tuple[int, int] = (640, 480), *, folded: bool = True, opinions: int = 1, **window: Any
+    ) -> bench.Task:
+        accepted = accept_photo(*size, opinions=opinions)
         page = open_page(**window)
         page.goto(bench.task_address(accepted))
         task = bench.Task(page, page, *size, accepted).ready()

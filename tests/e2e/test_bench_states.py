@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from hits.domain.external_question import NO_ASSIGNMENT
+from tests.support import market
 from tests.support.axe import check_page
 from tests.support.bench import Task, task_address
 from tests.support.market import Accepted
@@ -60,13 +61,13 @@ def test_axe_finds_nothing_in_any_state(open_task: OpenTask, scheme: str) -> Non
 def test_axe_finds_nothing_before_the_task_begins(
     accept_photo: Callable[..., Accepted], open_page: Callable[..., Any]
 ) -> None:
-    accepted = accept_photo()
-    address = task_address(accepted)
+    accepted = accept_photo(opinions=2)
+    newcomer = market.accept(accepted.hit, market.market_worker("walter"))
     page = open_page()
-    page.goto(address.replace(accepted.worker.worker_id, "ANEWWORKER"))
+    page.goto(task_address(newcomer))
     page.get_by_role("button", name="I agree").wait_for()
     check_page(page, "consent")
-    page.goto(address.replace(accepted.slot.assignment_id, NO_ASSIGNMENT))
+    page.goto(task_address(accepted).replace(accepted.slot.assignment_id, NO_ASSIGNMENT))
     page.get_by_text("This is a preview.").wait_for()
     check_page(page, "preview")
 

@@ -12,10 +12,11 @@ from playwright.sync_api import Route
 
 from hits.domain.states import Match
 from hits.marketplace.models import Assignment as Slot
-from hits.marketplace.models import Attempt
+from hits.marketplace.models import Attempt, Clock
+from hits.marketplace.services.attempts import return_task
 from hits.models import Assignment, Batch, Draft, Submission
 from tests.support import market
-from tests.support.bench import Task, agreed
+from tests.support.bench import Task, agreed, task_address
 from tests.support.loop import collected
 from tests.support.pages import until
 
@@ -28,6 +29,11 @@ def _again(task: Task, page: Any, address: str = "") -> Task:
     """Open the task in another tab or on another device."""
     page.goto(address or task.address)
     return Task(page, page, task.width, task.height, task.accepted).ready().fold()
+
+
+def _give_back(task: market.Accepted) -> None:
+    """Return the task; the next one who accepts gets the very assignment."""
+    return_task(worker=task.worker, assignment_id=task.slot.assignment_id, now=Clock.now())
 
 
 def _clue(task: Task) -> str:
@@ -120,26 +126,26 @@ def test_offline_a_crash_and_an_expired_key_lose_nothing(open_task: OpenTask) ->
 
 
 def test_the_same_photo_again_is_offered_to_the_same_worker_alone(open_task: OpenTask) -> None:
-    task = open_task()
+    task = open_task(opinions=3)
+    hit, wilma = task.accepted.hit, task.accepted.worker
     task.root.locator("#clue1").fill("the covered barbecue")
     task.drag((10, 10), (100, 100))
     task.wait_saved()
-    mine = task.accepted.slot.assignment_id
     context = task.page.context
     task.page.close()
 
     # The marketplace gives the very assignment to somebody else, who uses the same device.
-    stranger = market.Accepted(task.accepted.hit, task.accepted.slot, market.market_worker("walter"))
-    agreed(stranger)
-    address = task.address.replace(task.accepted.worker.worker_id, stranger.worker.worker_id)
-    theirs = _again(task, context.new_page(), address)
+    _give_back(task.accepted)
+    stranger = agreed(market.accept(hit, market.market_worker("walter")))
+    assert stranger.slot == task.accepted.slot
+    theirs = _again(task, context.new_page(), task_address(stranger))
     assert (_clue(theirs), theirs.boxes(), theirs.root.locator(".note-bar").count()) == ("", [], 0)
     assert "the covered barbecue" not in theirs.page.content()
-    assert task.accepted.worker.worker_id not in str(_kept_keys(theirs)), "and the names tell nobody's id"
+    assert wilma.worker_id not in str(_kept_keys(theirs)), "and the names tell nobody's id"
 
     # The same worker under another assignment of it: offered, not mixed in.
-    address = task.address.replace(mine, "3ANOTHERASSIGNMENT")
-    again = _again(task, context.new_page(), address)
+    second = market.accept(hit, wilma)
+    again = _again(task, context.new_page(), task_address(second))
     assert (_clue(again), again.boxes()) == ("", [])
     bar = _bar(again, "You began this task before.")
     assert re.search(r"0 of 3 complete, 1 box, changed \d\d:\d\d", bar.inner_text())
@@ -150,7 +156,9 @@ def test_the_same_photo_again_is_offered_to_the_same_worker_alone(open_task: Ope
     again.ready()
     assert (_clue(again), again.root.locator(".note-bar").count()) == ("the covered barbecue", 0)
 
-    anew = _again(task, context.new_page(), task.address.replace(mine, "3ATHIRDASSIGNMENT"))
+    _give_back(second)
+    market.accept(hit, market.market_worker("xenia"))
+    anew = _again(task, context.new_page(), task_address(market.accept(hit, wilma)))
     _bar(anew, "You began this task before.").get_by_role("button", name="Start anew").click()
     assert (_clue(anew), anew.root.locator(".note-bar").count()) == ("", 0)
     anew.page.reload()

@@ -11,6 +11,7 @@ from playwright.sync_api import expect
 
 from curation import services
 from curation.models import ComparisonRound
+from curation.services.dedup import DedupOptions, store_preview
 from hits.domain.states import JobState
 from hits.models import Heartbeat, Image, Job, Project
 from hits.services import jobs
@@ -99,16 +100,55 @@ def test_groups_of_duplicates_and_their_form(
     page.goto(reverse("curation", args=[photos[0].project.slug]))
     expect(page.locator(".groups li")).to_have_count(1)
     expect(page.locator(".groups figure")).to_have_count(3)
-    page.get_by_role("radio", name="Cosine distance").check()
-    page.get_by_role("button", name="De-duplicate 4 photos").click()
-    error = page.locator("#dedup_distance_error")
+    page.get_by_role("radio", name="Photos to keep, %").check()
+    page.get_by_role("button", name="Preview of 4 photos").click()
+    error = page.locator("#dedup_share_error")
     expect(error).to_contain_text("Give a number here")
     check_sizes(page, "an end without its number", SIZES)
+    page.get_by_role("radio", name="Cosine distance").check()
     page.get_by_role("spinbutton", name="Cosine distance").fill("0.05")
-    page.get_by_role("button", name="De-duplicate 4 photos").click()
+    page.get_by_role("button", name="Preview of 4 photos").click()
     expect(page.locator(".job-card")).to_contain_text("De-duplicate 4 images")
     assert Job.objects.get(task="curation.deduplicate_images").args["options"]["distance"] == 0.05
     check_page(page, "while it is queued")
+
+
+def test_a_preview_is_set_aside_and_undone(
+    photos: list[Image], open_page: OpenPage, sign_in: Any, researcher: User
+) -> None:
+    project, keys = photos[0].project, [image.pk for image in photos]
+    mark_duplicates(project=project, groups={})
+    groups = [
+        {"kept": keys[0], "members": keys[2:3], "pair": [keys[0], keys[2]], "cosine": 0.91},
+        {"kept": keys[1], "members": keys[3:], "pair": [keys[1], keys[3]], "cosine": 0.885},
+    ]
+    store_preview(
+        project=project,
+        options=DedupOptions(),
+        encoder="efficientnet-lite0",
+        clusters=2,
+        groups=groups,
+        looked_at=keys,
+    )
+    page = open_page()
+    sign_in(page, researcher.username)
+    page.goto(reverse("curation", args=[project.slug]))
+    preview = page.locator("#preview")
+    expect(preview).to_contain_text("2 of 4 photos")
+    expect(preview).to_contain_text("cosine 0.885, a distance of 0.115")
+    expect(preview.get_by_role("group", name="Least alike pair").locator("img")).to_have_count(2)
+    check_sizes(page, "a preview", SIZES)
+    preview.get_by_role("button", name="Keep both of the group of shore-600").click()
+    expect(preview).to_contain_text("1 of 4 photos")
+    assert not Image.objects.filter(duplicate_of__isnull=False).exists(), "nothing was set aside yet"
+    preview.get_by_role("button", name="Set this aside: 1 photo").click()
+    expect(page.locator("#duplicates .groups li")).to_have_count(1)
+    expect(page.locator("#duplicates")).to_contain_text("Cosine 0.910")
+    assert list(Image.objects.filter(duplicate_of__isnull=False)) == [photos[2]]
+    check_sizes(page, "photos that are set aside", SIZES)
+    page.get_by_role("button", name="Undo").click()
+    expect(page.locator("#duplicates")).to_contain_text("No groups yet")
+    assert not Image.objects.filter(duplicate_of__isnull=False).exists()
 
 
 def test_a_round_is_looked_through(

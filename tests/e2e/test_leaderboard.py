@@ -1,5 +1,6 @@
 """A leaderboard in a browser: in every window, and handed in to by a team without an account."""
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -90,3 +91,28 @@ def test_a_team_hands_in_and_reads_what_came_of_it(
     page.reload()
     page.get_by_role("link", name="See it in the table").click()
     expect(page.locator(f"#entry-{entry.pk}")).to_contain_text("Wiggins")
+
+
+def test_a_closed_board_shows_both_tables_in_every_window(board: Leaderboard, open_page: OpenPage) -> None:
+    board.options |= {
+        "private_share": 30,
+        "kept": {"references": board.options["references"], "counts": {"p_at_1": 1}},
+        "photos": {"passed_on": 4, "by_source": 1, "nowhere": 2},
+    }
+    board.save(update_fields=["options"])
+    for entry in LeaderboardEntry.objects.filter(state="scored"):
+        entry.figures = entry.figures | {"kept": entry.figures}
+        entry.save(update_fields=["figures"])
+    page = open_page()
+    page.goto(reverse("leaderboard", args=[board.slug]))
+    assert page.get_by_text("Results on the photos kept for the end").count() == 0
+    services.set_open(board=board, is_open=False, by=None)
+    page.reload()
+    expect(page.locator("#kept tbody tr")).to_have_count(
+        page.locator(".board-table").first.locator("tbody tr").count()
+    )
+    check_sizes(page, "both tables", SIZES)
+    if folder := os.environ.get("DEERSTALKER_PICTURES"):
+        for width in (390, 1280):
+            page.set_viewport_size({"width": width, "height": 900})
+            page.screenshot(path=Path(folder) / f"board-{width}.png", full_page=True)

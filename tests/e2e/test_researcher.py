@@ -60,7 +60,7 @@ def test_launch_approve_and_export(
             "an approval did not arrive",
         )
         page.wait_for_load_state()
-    paid = 2 * (110 + 15)
+    paid = 2 * (125 + 15)  # the reward that the form begins with, and a bonus
     until(page, lambda: ledger.totals(batch=batch).spent == paid, "the approvals were not paid")
 
     page.goto(f"/projects/{project.slug}/versions/")

@@ -9,6 +9,7 @@ from django.urls import reverse
 
 from hits.domain.pool import Pool
 from hits.domain.states import BatchState, Match, WorkerAction
+from hits.marketplace.errors import Refused
 from hits.marketplace.models import Worker as MarketWorker
 from hits.models import Batch, Hit, Image, Observation, Project, Submission, Worker
 from hits.mturk.boto import marketplace
@@ -253,7 +254,13 @@ def test_the_author_and_the_unqualified_are_turned_away(
     assert "qualified" in page.locator("main").inner_text()
 
     qualify(project, author)
-    accepted = market.accept(hit, author)
+    with pytest.raises(Refused, match="This task is about your own work"):
+        market.accept(hit, author)
+    late = market.market_worker("walter")
+    qualify(project, late)
+    accepted = market.accept(hit, late)
+    row, _ = Worker.objects.get_or_create(environment=hit.environment, worker_id=late.worker_id)
+    hit.unit.excluded_workers.add(row)  # found out after they had accepted it
     page.goto(bench.task_address(accepted))
     page.get_by_text(
         "This task is about your own work, or you judged it before, so somebody else has to do it."

@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from django.contrib.auth.models import User
@@ -161,6 +161,8 @@ def test_a_cap_lowered_meanwhile_stops_at_the_next_hundred_and_the_rest_can_be_r
 
     class Lowering:
         """Lowers the cap with the first HIT that goes live."""
+
+        place: ClassVar[dict[str, Any]] = {}
 
         def advance(self, done: int, total: int) -> None:
             if done == 1:

@@ -39,8 +39,9 @@ from hits.tasks import sync_live_batches
 from tests.support import market
 from tests.support.answers import observations
 from tests.support.loop import page_key, published, store
+from tests.support.proof import SECRET
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("attempts_are_proven")]
 MakeImage = Callable[..., Image]
 
 
@@ -188,7 +189,7 @@ def test_the_page_says_what_it_pays_for_and_takes_nothing_but_the_tick(case: Cas
     query = {
         "assignmentId": task.slot.assignment_id,
         "hitId": str(hit.hit_id),
-        "turkSubmitTo": f"{settings.PUBLIC_URL}/a/secret",
+        "turkSubmitTo": f"{settings.PUBLIC_URL}/a/{SECRET}",
     }
     url = reverse("hit-page", args=[hit.unit.public_id])
     page = frame.get(url, query | {"workerId": case.worker.worker_id})

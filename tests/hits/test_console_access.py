@@ -28,6 +28,7 @@ ELSEWHERE = {
     "hit-api-hints",
     "hit-api-submission",
     "hit-api-consent",
+    "image-file",  # tests/hits/test_take_down.py: for everybody, as a photo in a frame has to be
     "notification",  # tests/hits/test_notifications.py: its key is its own sign-in
 }
 OK, MOVED, FORBIDDEN, ABSENT = 200, 302, 403, 404
@@ -57,6 +58,12 @@ PAGES = [
     Page("project-batches", "slug"),
     Page("batch-new", "slug"),
     Page("project-images", "slug"),
+    Page("project-image", "image"),
+    Page("image-add", "slug", post={}, researcher=400, admin=400),
+    Page("images-zip", "slug", post={}, researcher=400, admin=400),
+    Page("images-manifest", "slug", post={}, researcher=400, admin=400),
+    acts("image-take-down", "image", reason="asked"),
+    acts("image-put-back", "image", reason="asked"),
     Page("project-templates", "slug"),
     Page("template-detail", "template"),
     Page("template-document", "template"),
@@ -130,6 +137,7 @@ class World:
             "shown": [self.batch.pk, self.assignment.pk],
             "stored": [self.batch.pk, self.assignment.submission_id],
             "job": [self.job.pk],
+            "image": [self.project.slug, self.project.images.earliest("pk").pk],
         }
         return reverse(page.name, args=keys[page.key])
 

@@ -13,13 +13,16 @@ from django.urls import reverse
 from django.utils import timezone
 
 from hits import tasks
+from hits.domain.pay import payout
 from hits.domain.states import AssignmentStatus, BatchState, CallState, JobState, Match
 from hits.models import Assignment, Batch, Decision, Heartbeat, Hit, Image, Job, OutgoingCall, Project
 from hits.mturk.boto import BotoMarketplace, marketplace
 from hits.mturk.port import Failure, MarketplaceError
 from hits.payments import ledger
 from hits.payments.summary import batch_money
+from hits.selectors import console
 from hits.services.launch import Terms
+from hits.views import batches
 from tests.support import market
 from tests.support.answers import observations
 from tests.support.loop import collected, launched, page_key, published, store
@@ -255,6 +258,34 @@ def test_approving_all_covers_what_was_seen_and_not_more(desk: Client, waiting: 
     assert "Approve and pay $3.30" in page
     desk.post(reverse("batch-approve-all", args=[batch.pk]), {"last": rows[1].pk})
     assert Assignment.objects.filter(status=AssignmentStatus.APPROVED).count() == 2
+
+
+@pytest.mark.parametrize("bonus_cents", [0, 15])
+def test_the_batch_page_sums_what_waits_without_loading_assignments(
+    desk: Client, waiting: Any, bonus_cents: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = waiting(3, pairs=4)
+    batch = rows[0].hit.unit.batch
+    Batch.objects.filter(pk=batch.pk).update(bonus_cents=bonus_cents)
+    batch.refresh_from_db()
+    wanted = [
+        payout(
+            reward_cents=batch.reward_cents,
+            bonus_each_cents=bonus_cents,
+            items=1,
+            max_assignments=row.hit.max_assignments,
+            fees=batch.fees,
+        ).total_cents
+        for row in rows
+    ]
+    made: list[int] = []
+    real = Assignment.from_db.__func__
+    monkeypatch.setattr(
+        Assignment, "from_db", classmethod(lambda cls, *args: (made.append(1), real(cls, *args))[1])
+    )
+    found = batches._approve_all(batch, console.progress_of([batch])[batch.pk])
+    assert found == {"waiting": 3, "waiting_cents": sum(wanted), "last": max(row.pk for row in rows)}
+    assert made == []
 
 
 def test_many_approvals_go_to_a_worker_process(

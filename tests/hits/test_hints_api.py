@@ -22,8 +22,9 @@ from hits.services.submit import PageKey, issue_token
 from tests.support.answers import observations
 from tests.support.loop import launched
 from tests.support.pages import squeezed
+from tests.support.proof import SECRET
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("attempts_are_proven")]
 HIT_HOST = settings.HIT_ORIGIN.removeprefix("http://")
 MakeImage = Callable[..., Image]
 ROW = {"rule": "pronoun", "card": 1, "field": "inference", "quote": "she", "dismissed": True, "fixed": False}
@@ -280,7 +281,7 @@ def test_the_same_submission_again_keeps_the_first_report(frame: Client, hit: Hi
 
 
 def test_the_page_is_told_where_to_ask_and_for_which_rules(frame: Client, hit: Hit) -> None:
-    query = f"assignmentId=3ASG&hitId=3HIT&workerId=AWILMA&turkSubmitTo={settings.PUBLIC_URL}/a/secret"
+    query = f"assignmentId=3ASG&hitId=3HIT&workerId=AWILMA&turkSubmitTo={settings.PUBLIC_URL}/a/{SECRET}"
     html = frame.get(f"{reverse('hit-page', args=[hit.unit.public_id])}?{query}").text
     config = json.loads(
         html.split('<script id="hit-config" type="application/json">')[1].split("</script>")[0]

@@ -15,13 +15,16 @@ from django.urls import reverse
 from django.utils import timezone
 
 from hits.domain.external_question import NO_ASSIGNMENT
+from hits.marketplace.models import Worker as MarketWorker
 from hits.models import Attempt, Draft, Hit, Image, Participation, Project, Submission, Worker
 from hits.services import projects, submit
 from hits.services.submit import PageKey, issue_token
+from tests.support import market
 from tests.support.answers import observations
 from tests.support.loop import launched
+from tests.support.proof import SECRET
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("attempts_are_proven")]
 HIT_HOST = settings.HIT_ORIGIN.removeprefix("http://")
 MakeImage = Callable[..., Image]
 
@@ -49,7 +52,7 @@ def _url(hit: Hit, **query: str) -> str:
         "assignmentId": "3ASG",
         "hitId": "3HIT",
         "workerId": "AWILMA",
-        "turkSubmitTo": f"{settings.PUBLIC_URL}/a/secret",
+        "turkSubmitTo": f"{settings.PUBLIC_URL}/a/{SECRET}",
     } | query
     return (
         reverse("hit-page", args=[hit.unit.public_id]) + "?" + "&".join(f"{k}={v}" for k, v in values.items())
@@ -109,7 +112,7 @@ def test_cookies_are_never_read_on_the_hit_origin(frame: Client, hit: Hit, admin
 
 def test_the_page_hands_over_to_the_attempts_own_address(frame: Client, hit: Hit) -> None:
     config = _config(frame.get(_url(hit)))
-    assert config["submitTo"] == f"{settings.PUBLIC_URL}/a/secret/mturk/externalSubmit"
+    assert config["submitTo"] == f"{settings.PUBLIC_URL}/a/{SECRET}/mturk/externalSubmit"
     assert config["mode"] == "work"
     assert submit.read_token(config["token"]) == _key(hit)
 
@@ -369,3 +372,17 @@ def test_a_retry_gets_its_id_although_the_consent_text_changed(
     again = _call(frame, hit, "submission", body)
     assert (again.status_code, again.json()["submission_id"]) == (200, stored["submission_id"])
     assert _call(frame, hit, "submission", _submission()).status_code == 403
+
+
+@pytest.mark.parametrize(("known", "chosen"), [("US", 'value="US" selected'), ("", "")])
+def test_the_country_that_the_marketplace_knows_is_chosen_already(
+    hit: Hit, frame: Client, known: str, chosen: str
+) -> None:
+    worker = market.market_worker()
+    MarketWorker.objects.filter(pk=worker.pk).update(
+        country=known, country_declared_at=timezone.now() if known else None
+    )
+    page = frame.get(_url(hit, workerId=worker.worker_id)).text
+    assert 'id="country"' in page
+    assert chosen in page
+    assert page.count('" selected>') == (1 if known else 0)

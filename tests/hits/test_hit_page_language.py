@@ -17,8 +17,9 @@ from hits.domain.external_question import NO_ASSIGNMENT
 from hits.models import Batch, Hit, Image, Project, Unit, Worker
 from hits.services.submit import PageKey, issue_token
 from tests.support.loop import launched
+from tests.support.proof import SECRET
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("attempts_are_proven")]
 HIT_HOST = settings.HIT_ORIGIN.removeprefix("http://")
 MakeImage = Callable[..., Image]
 GERMAN = "de-DE,de;q=0.9,en;q=0.5"
@@ -43,7 +44,7 @@ def _get(frame: Client, hit: Hit, asked: str = "", **query: str) -> Any:
         "assignmentId": "3ASG",
         "hitId": "3HIT",
         "workerId": "AWILMA",
-        "turkSubmitTo": f"{settings.PUBLIC_URL}/a/secret",
+        "turkSubmitTo": f"{settings.PUBLIC_URL}/a/{SECRET}",
     } | query
     headers = {"Accept-Language": asked} if asked else {}
     return frame.get(reverse("hit-page", args=[hit.unit.public_id]), values, headers=headers)
@@ -110,7 +111,7 @@ def test_the_switch_keeps_every_other_parameter(frame: Client, hit: Hit, assignm
         "assignmentId": [assignment],
         "hitId": ["3HIT"],
         "workerId": ["AWILMA"],
-        "turkSubmitTo": [f"{settings.PUBLIC_URL}/a/secret"],
+        "turkSubmitTo": [f"{settings.PUBLIC_URL}/a/{SECRET}"],
         "extra": ["a&b=c"],
         "lang": ["de"],
     }

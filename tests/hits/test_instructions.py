@@ -32,8 +32,9 @@ from tests.support import market
 from tests.support.answers import observations
 from tests.support.loop import collected, launched, published
 from tests.support.pages import squeezed
+from tests.support.proof import SECRET
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("attempts_are_proven")]
 MakeImage = Callable[..., Image]
 KIND = "sherlock_observation"
 TEXT = Text("Find a clue and say what it tells you.", "Look twice.\n\nWrite once.")
@@ -357,7 +358,7 @@ def test_compare_keeps_order_and_every_line() -> None:
 
 def _page(hit: Hit) -> Any:
     Hit.objects.filter(pk=hit.pk).update(hit_id="3HIT")  # as if it stood on the marketplace
-    query = f"assignmentId=3ASG&hitId=3HIT&workerId=AWILMA&turkSubmitTo={settings.PUBLIC_URL}/a/secret"
+    query = f"assignmentId=3ASG&hitId=3HIT&workerId=AWILMA&turkSubmitTo={settings.PUBLIC_URL}/a/{SECRET}"
     host = settings.HIT_ORIGIN.removeprefix("http://")
     return Client(HTTP_HOST=host).get(f"{reverse('hit-page', args=[hit.unit.public_id])}?{query}")
 

@@ -61,7 +61,7 @@ def test_a_split_job_shows_its_parts_its_log_and_what_they_did_together(desk: Cl
     assert f'data-job-log="{JobLine.objects.last().pk}"' in page
     assert f'action="{reverse("job-cancel", args=[whole.pk])}"' in page
     assert f'action="{reverse("job-resume", args=[whole.pk])}"' not in page
-    assert "<dt>Taken up</dt><dd>2 times</dd>" in page
+    assert "<dt>Attempts</dt><dd>2</dd>" in page
 
 
 def test_a_part_leads_to_its_whole_and_cannot_be_resumed_alone(desk: Client, whole: Job) -> None:
@@ -211,7 +211,7 @@ def test_what_a_job_found_is_written_for_people(desk: Client, whole: Job) -> Non
     shown = [
         ("Problems", "none"),
         ("Dry run", "no"),
-        ("Images", "104,000"),
+        ("Photos", "104,000"),
         ("Seed", "345705"),
         ("Solvable", "0.6157"),
         ("Splits train", "7,000"),

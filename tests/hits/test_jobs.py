@@ -17,6 +17,7 @@ from hits.selectors.jobs import counts
 from hits.services import jobs
 from hits.services.errors import Conflict, Refused
 from hits.services.job_parts import Part, Split
+from tests.support import wake_ups
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -48,8 +49,9 @@ def test_a_job_of_a_dead_worker_is_taken_over_at_its_cursor() -> None:
     job = _job()
     past = timezone.now() - timedelta(minutes=2)
     Job.objects.filter(pk=job.pk).update(
-        state="running", lease_owner="dead", lease_until=past, cursor={"at": 7}
+        state="running", lease_owner="dead", lease_until=past, woken_at=None, cursor={"at": 7}
     )
+    wake_ups.forget()
     assert jobs.sweep() == 1
     with jobs.claimed(job.pk) as progress:
         assert progress is not None

@@ -1,9 +1,7 @@
 """One worker, one unit, and the most that one worker may do: told before work starts, and true under races."""
 
-import threading
 import uuid
 from collections.abc import Callable
-from contextlib import suppress
 from datetime import timedelta
 from typing import Any
 
@@ -16,7 +14,7 @@ from django.utils import timezone
 from hits.domain.pool import Pool
 from hits.domain.states import Match, UnitScope, WorkerAction
 from hits.marketplace.errors import Refused as MarketRefused
-from hits.marketplace.models import Clock
+from hits.marketplace.models import HIT, Clock
 from hits.marketplace.models import Worker as MarketWorker
 from hits.marketplace.services import attempts as market_attempts
 from hits.models import Assignment, Attempt, Batch, Draft, Hit, Image, Project, Submission, Worker
@@ -50,7 +48,7 @@ def _page(task: market.Accepted) -> Any:
             "assignmentId": task.slot.assignment_id,
             "hitId": task.hit.hit_id,
             "workerId": task.worker.worker_id,
-            "turkSubmitTo": f"{settings.PUBLIC_URL}/a/secret",
+            "turkSubmitTo": f"{settings.PUBLIC_URL}/a/{task.secret}",
         },
     )
 
@@ -81,16 +79,12 @@ def test_twelve_opinions_are_nine_and_three_and_nobody_gives_two(
     assert (nine.max_assignments, three.max_assignments) == (9, 3)
     worker = market.market_worker()
     first = market.accept(nine, worker)
-    submit.open_attempt(_key(first))
-    second = market.accept(three, worker)  # the marketplace keeps them apart in one HIT alone
-    page = _page(second)
-    assert page.status_code == 403
-    assert "You have this one in hand already, in another task." in page.text
-    with pytest.raises(NotEligible, match=r"which you opened at \d\d:\d\d UTC and may hand in until"):
-        submit.open_attempt(_key(second))
+    with pytest.raises(MarketRefused, match="You have this one in hand already, in another task"):
+        market.accept(three, worker)
     market.hand_over(first, store(_key(first), observations()))
-    with pytest.raises(NotEligible, match="You did this one already, in another task"):
-        submit.open_attempt(_key(second))
+    collected(nine.unit.batch)
+    with pytest.raises(MarketRefused, match="You did this one already, in another task"):
+        market.accept(three, worker)
     assert Attempt.objects.count() == 1
     submit.open_attempt(_key(market.accept(three, market.market_worker("somebody else"))))
 
@@ -125,16 +119,17 @@ def test_the_same_unit_in_another_batch(
     image, worker = make_image(1), market.market_worker()
     earlier = published(project, [image])
     market.work(Hit.objects.get(unit__batch=earlier), worker)
+    collected(earlier)
     again = published(project, [image, make_image(2)], terms=Terms(unit_scope=scope))
     same, other = Hit.objects.filter(unit__batch=again).order_by("pk")
     submit.open_attempt(_key(market.accept(other, worker)))
-    task = market.accept(same, worker)
-    assert (_page(task).status_code == 200) is open_again
     if open_again:
+        task = market.accept(same, worker)
+        assert _page(task).status_code == 200
         submit.open_attempt(_key(task))
     else:
-        with pytest.raises(NotEligible, match="You did this one already"):
-            submit.open_attempt(_key(task))
+        with pytest.raises(MarketRefused, match="You did this one already"):
+            market.accept(same, worker)
 
 
 def test_a_training_task_may_be_done_again(project: Project, make_image: MakeImage) -> None:
@@ -146,92 +141,120 @@ def test_a_training_task_may_be_done_again(project: Project, make_image: MakeIma
     assert unit_taken(ours, hit) == []
 
 
-def test_an_accepted_task_counts_and_the_second_one_is_refused_before_any_work(
+def test_an_accepted_task_counts_though_its_page_was_never_opened(
     project: Project, make_image: MakeImage
 ) -> None:
     one, two = _both(project, make_image)
     worker = market.market_worker()
-    submit.open_attempt(_key(market.accept(one, worker)))
-    second = market.accept(two, worker)
-    before = Attempt.objects.count(), Worker.objects.count(), Submission.objects.count()
-    page = _page(second)
-    assert page.status_code == 403
-    assert "Each worker may do this once. Finish “Write observations" in page.text.replace("&quot;", '"')
-    assert before == (Attempt.objects.count(), Worker.objects.count(), Submission.objects.count())
-    with pytest.raises(NotEligible, match=r"or return it\. Please return this task\."):
-        submit.open_attempt(_key(second))
+    market.accept(one, worker)
+    with pytest.raises(
+        MarketRefused, match="This can be done once, and you have it in hand or did it already"
+    ):
+        market.accept(two, worker)
+    assert Attempt.objects.count() == Worker.objects.count() == 0
 
 
-def _meet_after_the_look(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let two openings look before either writes, unless something makes the second one wait for the first."""
-    meet, real = threading.Barrier(2), submit.why_not_this
-
-    def slowly(*args: Any, **more: Any) -> list[str]:
-        reasons = real(*args, **more)
-        with suppress(threading.BrokenBarrierError):
-            meet.wait(2)
-        return reasons
-
-    monkeypatch.setattr(submit, "why_not_this", slowly)
-
-
-def _one_of_two_begins(hits: tuple[Hit, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+def _one_of_two_is_given(hits: tuple[Hit, ...]) -> None:
     worker = market.market_worker()
-    Worker.objects.create(environment="local", worker_id=worker.worker_id)
-    keys = [_key(market.accept(hit, worker)) for hit in hits]
-    _meet_after_the_look(monkeypatch)
-    results = together([lambda key=key: submit.open_attempt(key) for key in keys])
-    assert sorted(type(result).__name__ for result in results) == ["Attempt", "NotEligible"]
-    assert Attempt.objects.count() == 1
+    results = together([lambda hit=hit: market.accept(hit, worker) for hit in hits])
+    assert sorted(type(result).__name__ for result in results) == ["Accepted", "Refused"]
 
 
-def test_of_two_tasks_accepted_at_once_one_begins(
-    project: Project, make_image: MakeImage, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    _one_of_two_begins(_both(project, make_image), monkeypatch)
+def test_of_two_tasks_accepted_at_once_one_is_given(project: Project, make_image: MakeImage) -> None:
+    _one_of_two_is_given(_both(project, make_image))
 
 
-def test_of_two_parts_of_a_unit_accepted_at_once_one_begins(
-    project: Project, make_image: MakeImage, monkeypatch: pytest.MonkeyPatch
+def test_of_two_parts_of_a_unit_accepted_at_once_one_is_given(
+    project: Project, make_image: MakeImage
 ) -> None:
     market.fund()
     published(project, [make_image(1)], terms=Terms(opinions=12))
-    _one_of_two_begins(tuple(Hit.objects.all()), monkeypatch)
+    _one_of_two_is_given(tuple(Hit.objects.all()))
 
 
-def test_returned_work_does_not_count(project: Project, make_image: MakeImage) -> None:
+def test_returned_work_does_not_count_at_once(project: Project, make_image: MakeImage) -> None:
     one, two = _both(project, make_image)
     worker = market.market_worker()
-    attempt = submit.open_attempt(_key(market.accept(one, worker)))
-    second = _key(market.accept(two, worker))
-    Attempt.objects.filter(pk=attempt.pk).update(released_at=timezone.now())  # as a notification has it
-    submit.open_attempt(second)
-
-
-def test_work_whose_time_is_over_does_not_count(project: Project, make_image: MakeImage) -> None:
-    one, two = _both(project, make_image)
-    worker = market.market_worker()
-    attempt = submit.open_attempt(_key(market.accept(one, worker)))
-    second = _key(market.accept(two, worker))
-    _over(attempt, -timedelta(minutes=1))
-    with pytest.raises(NotEligible):
-        submit.open_attempt(second)
-    _over(attempt, timedelta(seconds=1))
-    submit.open_attempt(second)
+    task = market.accept(one, worker)
+    submit.open_attempt(_key(task))
+    market_attempts.return_task(worker=worker, assignment_id=task.slot.assignment_id, now=Clock.now())
+    second = market.accept(two, worker)
+    assert _page(second).status_code == 200
+    submit.open_attempt(_key(second))
 
 
 def test_an_answer_that_never_got_through_locks_nobody_out(project: Project, make_image: MakeImage) -> None:
     one, two = _both(project, make_image)
     worker = market.market_worker()
     task = market.accept(one, worker)
-    stored = store(_key(task), observations())
-    second = _key(market.accept(two, worker))
-    collected(one.unit.batch)
-    with pytest.raises(NotEligible, match="This can be done once, and you have handed yours in"):
-        submit.open_attempt(second)
-    _over(stored.attempt, timedelta(hours=1, minutes=1))
-    collected(one.unit.batch)
-    submit.open_attempt(second)
+    store(_key(task), observations())
+    market_attempts.return_task(worker=worker, assignment_id=task.slot.assignment_id, now=Clock.now())
+    submit.open_attempt(_key(market.accept(two, worker)))
+
+
+def test_an_accept_from_the_group_passes_over_what_the_worker_did(
+    project: Project, make_image: MakeImage
+) -> None:
+    market.fund()
+    published(project, [make_image(1), make_image(2)], terms=Terms(opinions=12))
+    worker = market.market_worker()
+    group = HIT.objects.first().hit_type  # type: ignore[union-attr]
+    units = set()
+    for _ in range(2):
+        slot = market_attempts.accept_from_group(worker=worker, hit_type=group, now=Clock.now())
+        hit = Hit.objects.get(hit_id=slot.hit.hit_id)
+        task = market.Accepted(hit, slot, worker)
+        market.hand_over(task, store(_key(task), observations(salt=str(hit.pk))))
+        units.add(hit.unit_id)
+    assert len(units) == 2
+    with pytest.raises(MarketRefused, match="You have this one in hand already"):
+        market_attempts.accept_from_group(worker=worker, hit_type=group, now=Clock.now())
+
+
+@pytest.fixture
+def foreign(project: Project, make_image: MakeImage) -> tuple[Hit, Hit]:
+    """Two HITs under a limit of one, as if they stood on a marketplace that is not ours."""
+    _both(project, make_image)
+    Batch.objects.update(environment="aws-production")
+    Hit.objects.update(environment="aws-production")
+    return tuple(Hit.objects.select_related("unit__batch__project").order_by("pk"))  # type: ignore[return-value]
+
+
+def _foreign_page(hit: Hit, assignment: str, worker: str = "AWILMA") -> Any:
+    frame = Client(HTTP_HOST=settings.HIT_ORIGIN.removeprefix("http://"))
+    values = {"assignmentId": assignment, "hitId": hit.hit_id, "workerId": worker}
+    return frame.get(
+        reverse("hit-page", args=[hit.unit.public_id]), values | {"turkSubmitTo": "https://www.mturk.com"}
+    )
+
+
+def test_invented_assignments_on_a_foreign_marketplace_use_up_nobodys_limit(foreign: tuple[Hit, Hit]) -> None:
+    one, two = foreign
+    for n in range(3):
+        submit.open_attempt(page_key(one, f"3INVENTED{n}", "AWILMA"))
+    assert _foreign_page(two, "3REAL").status_code == 200
+    submit.open_attempt(page_key(two, "3REAL", "AWILMA"))
+
+
+def test_confirmed_work_on_a_foreign_marketplace_is_told_before_the_next_begins(
+    foreign: tuple[Hit, Hit],
+) -> None:
+    one, two = foreign
+    worker = Worker.objects.create(environment="aws-production", worker_id="AWILMA")
+    Assignment.objects.create(
+        hit=one,
+        worker=worker,
+        assignment_id="3DONE",
+        status="Submitted",
+        submitted_at=timezone.now(),
+        synced_at=timezone.now(),
+    )
+    page = _foreign_page(two, "3REAL")
+    assert page.status_code == 403
+    assert "This task is not open to you." in page.text
+    assert "hand" not in page.text, "a foreign page tells no reason"
+    with pytest.raises(NotEligible, match=r"^This task is not open to you\. Please return this task\.$"):
+        submit.open_attempt(page_key(two, "3REAL", "AWILMA"))
 
 
 def test_who_accepts_a_returned_task_again_begins_anew_and_an_old_tab_does_not(

@@ -17,8 +17,9 @@ from hits.models import Hit, Image, Observation, Project, Unit
 from tests.support import market
 from tests.support.learning import QUESTIONS, qualification, qualification_answer
 from tests.support.loop import collected
+from tests.support.proof import SECRET
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("attempts_are_proven")]
 
 
 @pytest.fixture
@@ -36,7 +37,7 @@ def _page(hit: Hit, assignment: str) -> str:
             "assignmentId": assignment,
             "hitId": hit.hit_id,
             "workerId": "AWILMA",
-            "turkSubmitTo": f"{settings.PUBLIC_URL}/a/secret",
+            "turkSubmitTo": f"{settings.PUBLIC_URL}/a/{SECRET}",
         },
     )
     assert response.status_code == 200

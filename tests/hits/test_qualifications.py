@@ -15,7 +15,7 @@ from hits.marketplace.errors import Refused as MarketRefused
 from hits.marketplace.models import Message
 from hits.marketplace.models import Worker as MarketWorker
 from hits.marketplace.operations import registry
-from hits.models import Batch, Hit, Image, Project, Submission, Worker, WorkerCall, WorkerDecision
+from hits.models import Batch, Hit, Image, Project, Worker, WorkerCall, WorkerDecision
 from hits.models.base import AppendOnlyError
 from hits.mturk.boto import marketplace
 from hits.mturk.port import Failure, MarketplaceError
@@ -27,7 +27,7 @@ from hits.services.publish import publish_batch
 from hits.services.qualifications import ONE_CALL, decide_about, settle, settle_outstanding
 from hits.services.submit import NotEligible
 from tests.support.answers import observations
-from tests.support.loop import page_key
+from tests.support.loop import collected, page_key, store
 from tests.support.market import accept, fund, hand_over, market_worker, work
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -159,24 +159,21 @@ def test_a_hard_block_refuses_with_its_reason_until_it_is_lifted(
     accept(hit, worker)
 
 
-def test_one_submission_each_is_held_even_when_two_tasks_were_accepted(
-    launched: Callable[..., Batch],
-) -> None:
-    first, second = Hit.objects.filter(unit__batch=launched(worker_limit=1)).order_by("pk")
+def test_one_submission_each_is_held_from_the_first_accept_on(launched: Callable[..., Batch]) -> None:
+    batch = launched(worker_limit=1)
+    first, second = Hit.objects.filter(unit__batch=batch).order_by("pk")
     worker = market_worker()
-    both = [accept(hit, worker) for hit in (first, second)]
-    keys = [page_key(task.hit, task.slot.assignment_id, worker.worker_id) for task in both]
-    submit.agree(key=keys[0], version=1, country="US")
-    answer = {"answer": observations(), "active_seconds": 9.0}
-    submit.store_submission(key=keys[0], client_uuid=uuid.uuid4(), **answer)
-    submit.store_submission(key=keys[0], client_uuid=uuid.uuid4(), **answer)  # the same task once more
-    # Told before any work, and held at the hand-over all the same.
-    with pytest.raises(NotEligible, match="This can be done once, and you have handed yours in"):
-        submit.agree(key=keys[1], version=1, country="US")
-    with pytest.raises(NotEligible, match="This can be done once, and you have handed yours in"):
-        submit.store_submission(key=keys[1], client_uuid=uuid.uuid4(), **answer)
-    assert Submission.objects.values("attempt").distinct().count() == 1
-    assert "This can be done once, and you have handed yours in." in why_not(_ours(worker), first.unit.batch)
+    task = accept(first, worker)
+    with pytest.raises(MarketRefused, match="you have it in hand or did it already"):
+        accept(second, worker)
+    key = page_key(task.hit, task.slot.assignment_id, worker.worker_id)
+    hand_over(task, store(key, observations()))
+    with pytest.raises(MarketRefused, match="you have it in hand or did it already"):
+        accept(second, worker)
+    collected(batch)
+    assert "This can be done once, and you have it in hand or did it already." in why_not(
+        _ours(worker), batch
+    )
 
 
 def test_a_country_that_is_not_on_the_list_is_refused_once_it_is_known(

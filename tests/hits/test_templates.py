@@ -169,7 +169,11 @@ class TestConsole:
 
     @pytest.mark.parametrize(
         ("data", "said"),
-        [({}, "Choose a file, or paste the CSV"), ({"rows": "a\n1,2\n"}, "Line 2: has 2 cells")],
+        [
+            ({}, "Choose a file, or paste the CSV"),
+            ({"rows": "a\n1,2\n"}, "Line 2: has 2 cells"),
+            ({"rows": "a,b,c\n1,2\n"}, "add what is missing, with a comma for each empty cell"),
+        ],
     )
     def test_bad_rows_are_said_at_their_field(
         self, project: Project, client: Client, researcher: User, data: dict[str, str], said: str

@@ -17,10 +17,12 @@ function card(dataset = { jobUrl: '/api/jobs/7/' }) {
 
 const at = (done, more = {}) => ({ state: 'running', done, total: 10, speed: '', over: false, ...more });
 
-test('beside the bar stand counts and speed, and nothing before anything was counted', () => {
+test('beside the bar stand counts and speed, and before anything is counted what the job waits for', () => {
   assert.equal(countWords({ done: 310, total: 1000, speed: '3.1 a second, 4 min left' }), '310 of 1000, 3.1 a second, 4 min left');
   assert.equal(countWords({ done: 0, total: 10, speed: '' }), '0 of 10');
   assert.equal(countWords({ done: 0, total: 0, speed: '' }), '');
+  assert.equal(countWords({ state: 'queued', done: 0, total: 0, speed: '' }), 'Waiting for a free worker');
+  assert.match(countWords({ state: 'running', done: 0, total: 0, speed: '' }), /^Preparing/);
 });
 
 test('only a page with a log asks for what came after its last line', () => {

@@ -94,17 +94,21 @@ def test_a_taken_port_is_one_line_before_anything_is_written(tmp_path: Path) -> 
 
 
 def test_a_second_demo_on_the_same_folder_is_refused(tmp_path: Path) -> None:
-    """It would set new passwords while people are signed in to the first."""
-    with (tmp_path / "demo.lock").open("w") as lock:
+    """Two workers on one folder would take each other's jobs."""
+    with (tmp_path / "server.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
+        lock.write("process 7 (port 8000)")
+        lock.flush()
         environment = _environment(tmp_path, free_port())
         done = subprocess.run(COMMAND, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 2
     (line,) = done.stderr.splitlines()
-    assert "a demo runs here already" in line
+    assert "process 7 (port 8000) serves this folder already" in line
 
 
 def test_serve_stops_both_processes_when_it_is_asked_to(tmp_path: Path) -> None:
+    migrate = [sys.executable, "manage.py", "migrate", "--verbosity", "0"]
+    subprocess.run(migrate, cwd=ROOT, env=_environment(tmp_path, 8000), check=True)
     port = free_port()
     served = subprocess.Popen(
         [sys.executable, "manage.py", "serve", "--workers", "1"],
@@ -155,3 +159,30 @@ def test_the_demo_leaves_a_fresh_installation_s_accounts_alone() -> None:
 def test_each_played_loop_has_its_own_project() -> None:
     names = [cast.assemble(played=played).project.name for played in (False, True, True, False)]
     assert names == ["Sample photos", "Played loop 1", "Played loop 2", "Sample photos"]
+
+
+@pytest.mark.django_db
+def test_a_demo_serves_again_what_somebody_made_in_it_and_changes_no_password(
+    settings: Any, tmp_path: Path
+) -> None:
+    settings.VAR_DIR = tmp_path
+    first = cast.assemble()
+    Project.objects.create(name="Mine", slug="mine")
+    somebody = User.objects.create_user("somebody", password="their own words")
+    rosa = User.objects.get(username="rosa")
+    rosa.set_password("another of her own")
+    rosa.save()
+    again = cast.assemble()
+    assert [account.username for account in again.accounts] == [a.username for a in first.accounts]
+    for before, after in zip(first.accounts, again.accounts, strict=True):
+        if before.username == "rosa":
+            assert after.password == cast.CHANGED
+        else:
+            assert after.password == before.password
+            assert User.objects.get(username=after.username).check_password(after.password)
+    rosa.refresh_from_db()
+    somebody.refresh_from_db()
+    assert rosa.check_password("another of her own")
+    assert somebody.check_password("their own words")
+    kept = tmp_path / "secrets" / "demo-passwords.json"
+    assert kept.stat().st_mode & 0o777 == 0o600

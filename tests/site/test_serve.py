@@ -224,7 +224,7 @@ def _served(tmp_path: Path) -> Iterator[tuple["subprocess.Popen[bytes]", Path]]:
             stderr=errors,
         )
         try:
-            children._wait(base)
+            children.wait_until_it_answers(base)
             yield process, said
         finally:
             process.terminate()
@@ -243,9 +243,9 @@ def _children_of(pid: int) -> dict[int, str]:
 
 
 def _worker_of(pid: int) -> int | None:
-    """Return the background worker of a served site once it has a beat and a pool process."""
+    """Return the light worker of a served site once it has a beat and its pool."""
     for child, command in _children_of(pid).items():
-        if " worker --beat" in command and len(_children_of(child)) >= 2:
+        if " worker " in command and "--beat" in command and len(_children_of(child)) >= 3:
             return child
     return None
 
@@ -299,7 +299,7 @@ def test_a_served_site_outlives_its_worker_and_its_beat_and_stops_as_a_whole(
         assert first is not None
 
         # A message that somebody has not written yet, in front of all others, ends nothing.
-        (empty_queue / "0_first.celery.msg").touch()
+        (empty_queue / "0_first.default.msg").touch()
         _do_a_job()
         assert _worker_of(served.pid) == first
 

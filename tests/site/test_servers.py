@@ -80,6 +80,21 @@ def test_money_people_faults_judging_and_scoring_hold_on_postgresql(suites: list
     _passes_on_postgresql(suites)
 
 
+@pytest.mark.nightly
+@pytest.mark.postgres
+@pytest.mark.parametrize(
+    "suite",
+    [
+        "tests/hits/test_publication_kills.py",
+        "tests/hits/test_whole_files.py",
+        "tests/curation_site/test_versions_killed.py",
+    ],
+    ids=["publications", "photo files", "sealing and exporting"],
+)
+def test_what_is_killed_twenty_times_holds_on_postgresql(suite: str) -> None:
+    _passes_on_postgresql(["-m", "nightly or not nightly", suite])
+
+
 def _passes_on_postgresql(suites: list[str]) -> None:
     if not _answers(urlsplit(POSTGRES).port or 5432):
         pytest.skip("PostgreSQL does not answer on 127.0.0.1:5432: ITS TESTS ARE SKIPPED")
@@ -136,7 +151,7 @@ def test_a_job_whose_message_was_lost_is_done_all_the_same() -> None:
 def _done_by_a_worker(**more: str) -> None:
     job = jobs.enqueue(task="hits.nothing", title="Nothing")
     Job.objects.filter(pk=job.pk).update(task="hits.sync_batch", args={"batch": 0})
-    with children.worker(**more):
+    with children.workers(**more):
         ends = time.monotonic() + 180
         while time.monotonic() < ends:
             job.refresh_from_db()

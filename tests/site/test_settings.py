@@ -40,6 +40,17 @@ def test_a_secret_is_made_once_and_private(tmp_path, monkeypatch: pytest.MonkeyP
     assert path.stat().st_mode & 0o777 == 0o600
 
 
+def test_a_folder_of_secrets_that_others_could_read_is_narrowed(
+    tmp_path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("X", raising=False)
+    folder = tmp_path / "secrets"
+    folder.mkdir(mode=0o755)
+    folder.chmod(0o755)
+    env.env_secret("X", fallback_file=folder / "x")
+    assert folder.stat().st_mode & 0o777 == 0o700
+
+
 def test_a_secret_file_that_is_missing_is_named(tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("X_FILE", str(tmp_path / "absent"))
     with pytest.raises(env.EnvError, match="X_FILE"):

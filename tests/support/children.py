@@ -14,8 +14,10 @@ from pathlib import Path
 
 from django.conf import settings
 from django.db import connection, connections
+from django.test import override_settings
 
-from annotation_site.management.commands.serve import worker_command
+from annotation_site.management.commands.serve import web_command
+from annotation_site.workers import worker_commands
 from hits.mturk import boto
 from tests.support import isolation
 from tests.support.ready_server import ReadyServer
@@ -127,6 +129,21 @@ def server(port: int, **more: str) -> Iterator[str]:
 
 
 @contextmanager
+def web_server(**more: str) -> Iterator[tuple[int, "subprocess.Popen[bytes]"]]:
+    """Run the web server as ``serve`` runs it; yields its port and its first process."""
+    port = free_port()
+    with override_settings(PORT=port):
+        command = web_command()
+    environment = child_environment(**_own(port), **more)
+    process = subprocess.Popen(command, env=environment, cwd=ROOT, start_new_session=True)
+    try:
+        wait_until_it_answers(f"http://localhost:{port}")
+        yield port, process
+    finally:
+        stop(process)
+
+
+@contextmanager
 def server_process(port: int, workers: int = 1, **more: str) -> Iterator["subprocess.Popen[bytes]"]:
     """Run the real web server on ``port``; yields its first process, which leads a group of its own."""
     base = f"http://localhost:{port}"
@@ -138,27 +155,38 @@ def server_process(port: int, workers: int = 1, **more: str) -> Iterator["subpro
     ]  # fmt: skip
     process = subprocess.Popen(command, env=environment, cwd=ROOT, start_new_session=True)
     try:
-        _wait(base)
+        wait_until_it_answers(base)
         yield process
     finally:
-        _stop(process)
+        stop(process)
 
 
 @contextmanager
-def worker(**more: str) -> Iterator[None]:
-    """Run the real background worker; wake-ups that earlier tests left in the queue are forgotten first."""
+def workers(said: Path | None = None, **more: str) -> Iterator[list["subprocess.Popen[bytes]"]]:
+    """Run the real background workers; yields the light one and the heavy one. What they say goes to ``said``.
+
+    Wake-ups that earlier tests left in the queue are forgotten first.
+    """
     for message in (settings.VAR_DIR / "queue" / "messages").glob("*.msg"):
         message.unlink(missing_ok=True)
-    process = subprocess.Popen(
-        worker_command(), env=child_environment(**more), cwd=ROOT, start_new_session=True
-    )
+    environment = child_environment(**more)
+    errors = said.open("wb") if said is not None else None
+    started = [
+        subprocess.Popen(command, env=environment, cwd=ROOT, start_new_session=True, stderr=errors)
+        for command in worker_commands()
+    ]
     try:
-        yield
+        yield started
     finally:
-        _stop(process)
+        if errors is not None:
+            errors.close()
+        for process in started:
+            process.terminate()
+        for process in started:
+            stop(process)
 
 
-def _stop(process: "subprocess.Popen[bytes]") -> None:
+def stop(process: "subprocess.Popen[bytes]") -> None:
     """Ask the leader of a group to stop, and kill the group when it takes long: stopping is not what is tested."""
     if process.poll() is None:
         process.terminate()
@@ -169,7 +197,8 @@ def _stop(process: "subprocess.Popen[bytes]") -> None:
         process.wait()
 
 
-def _wait(base: str) -> None:
+def wait_until_it_answers(base: str) -> None:
+    """Wait until a server at this address has started."""
     ends = time.monotonic() + START_SECONDS
     while time.monotonic() < ends:
         try:

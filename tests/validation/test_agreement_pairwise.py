@@ -110,7 +110,7 @@ def test_nothing_rated_and_nobody_else_rated_are_undefined() -> None:
 def test_perfect_order_is_100_and_opposite_order_is_less_than_chance() -> None:
     rows = [((name, at), rater, at) for name in "ab" for at in (1, 2, 3) for rater in ("r", "s")]
     found = pairwise_accuracy(RatingTable.of(rows, (1, 2, 3), (1, 2, 3)), rng=np.random.default_rng(0))
-    assert (found.value, found.accuracy, found.low, found.high) == (100.0, 100.0, 100.0, 100.0)
+    assert (found.value, found.accuracy, found.low, found.high) == (100.0, 100.0, None, None)
     turned = [(item, rater, 4 - label if rater == "s" else label) for item, rater, label in rows]
     assert pairwise_accuracy(RatingTable.of(turned, (1, 2, 3), (1, 2, 3))).value == -100.0
 

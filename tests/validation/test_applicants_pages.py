@@ -342,7 +342,7 @@ def test_a_round_says_how_it_stands(
     url = reverse("qualification-round", args=[work.project.slug, found.pk])
     page = squeezed(client.get(url))
     assert "Answer 2 applicants…" in page
-    assert '<b class="num">1</b> pass and can be invited' in page
+    assert '<b class="num">1</b> passes and can be invited' in page
     assert "8 of 9" in page
     assert "0 of 9 graded" in page
     assert "94.4% <small>of 18</small>" in page

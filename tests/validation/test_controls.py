@@ -20,6 +20,7 @@ from hits.services.launch import Terms
 from hits.services.publish import publish_batch
 from hits.services.submit import PageKey
 from tests.support.market import fund
+from tests.support.proof import SECRET
 from tests.validation.factory import Work, ratings, review
 from validation.domain.controls import (
     Control,
@@ -529,6 +530,7 @@ def shape(value: Any) -> Any:
 
 
 @pytest.mark.django_db(transaction=True)
+@pytest.mark.usefixtures("attempts_are_proven")
 @pytest.mark.parametrize(("kind", "launch"), [(REVIEW, review_round), (LIKERT, comparison)])
 def test_no_worker_can_tell_a_control(work: Work, kind: str, launch: Any) -> None:
     fund()
@@ -551,7 +553,7 @@ def test_no_worker_can_tell_a_control(work: Work, kind: str, launch: Any) -> Non
             "assignmentId": key.assignment_id,
             "hitId": key.hit_id,
             "workerId": key.worker_id,
-            "turkSubmitTo": f"{settings.PUBLIC_URL}/a/secret",
+            "turkSubmitTo": f"{settings.PUBLIC_URL}/a/{SECRET}",
         }
         html = frame.get(address, query).content.decode()
         assert not re.search(r"\bgold\b|attention|\bcontrol_|is_control|repeat_of", html, re.IGNORECASE)

@@ -45,8 +45,12 @@ def test_the_mean_goes_over_raters_of_an_image_and_then_over_images() -> None:
     assert found.accuracy == pytest.approx(100 * (0.75 + 0) / 2)
     assert (found.images, found.matchings, found.raters) == (2, 3, 2)
     assert found.chance == pytest.approx(100 * (1 / 4 + 1 / 3) / 2)
-    assert found.low == 0.0
-    assert found.high == 75.0
+    assert (found.low, found.high) == (None, None), "two photos are too few for an interval"
+    truths |= {f"i{n}": truths["b"] for n in range(9)}
+    more = _score([*answers, *(Matching(f"i{n}", "w1", none) for n in range(9))], truths)
+    assert more.low == 0.0
+    assert more.high is not None
+    assert 0 < more.high <= 75.0
 
 
 def test_nothing_to_measure_is_said_and_one_image_has_no_interval() -> None:

@@ -11,6 +11,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
+from hits.domain.queues import Queue
 from hits.domain.states import AssignmentStatus, JobState
 from hits.models import Assignment, Hit, Image, Job, Observation, Project, Worker
 from hits.services.errors import Conflict, Refused
@@ -25,7 +26,7 @@ from validation.models import ImportedJudgment, JudgingReport, JudgmentImport, W
 from validation.selectors import report as selectors
 from validation.services.judging import launch_review
 from validation.services.localization import launch_localization
-from validation.services.report import compute, refresh_reports, request_report
+from validation.services.report import HEAVY, compute, refresh_reports, request_report
 
 pytestmark = pytest.mark.django_db(transaction=True)
 REVIEW = "observation_review"
@@ -342,3 +343,12 @@ def test_the_command_refuses_in_one_line(work: Work, tmp_path: Any) -> None:
             call_command("judging_report", **wrong)
         assert error.value.returncode == 2
         assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(("judgments", "queue"), [(100, Queue.DEFAULT), (HEAVY + 1, Queue.CPU)])
+def test_a_report_over_many_judgments_waits_with_the_heavy_jobs(
+    project: Project, monkeypatch: pytest.MonkeyPatch, judgments: int, queue: Queue
+) -> None:
+    monkeypatch.setattr(selectors, "counted", lambda *_: judgments)
+    job = request_report(project=project, kind=REVIEW, by=None)
+    assert job.queue == queue

@@ -259,7 +259,7 @@ def test_localization_tells_people_s_accuracy(
 def test_the_localization_page_and_the_report_show_the_same_interval(
     client: Client, work: Work, make_image: Callable[..., Image], researcher: User
 ) -> None:
-    for number in range(1, 8):
+    for number in range(1, 13):
         work.observed(make_image(number), worker="AUTHOR", count=3)
     batch, _ = launch_localization(project=work.project, n=None, seed=1, by=None)
     work.publish(batch)

@@ -4,6 +4,7 @@ import pytest
 
 from hits.domain.states import AssignmentStatus, BatchState
 from hits.models import Batch, Hit, Observation, Unit, Worker
+from hits.selectors.acceptance import why_not_accept
 from hits.services.errors import Refused
 from hits.services.launch import Terms
 from hits.services.submit import NotEligible
@@ -112,8 +113,9 @@ def test_a_pair_in_two_rounds_is_judged_once_by_a_worker(work: Work) -> None:
     work.answered(first, "J1", review())
     _, (again, *_) = launched_review(work, pairs)
     assert again.unit.key == first.unit.key
-    with pytest.raises(NotEligible, match="You did this one already"):
-        work.answered(again, "J1", review())
+    (reason,), _ = why_not_accept(worker_id="J1", hit_id=str(again.hit_id), held=[])
+    assert "You did this one already" in reason
+    assert why_not_accept(worker_id="J2", hit_id=str(again.hit_id), held=[]) == ([], False)
     work.answered(again, "J2", review())
     assert review_tallies(project=work.project).pairs[first.unit.key].judges == 2
 
@@ -150,8 +152,8 @@ def test_judges_over_several_tasks_of_a_unit_count_together_and_nobody_twice(wor
     for number in range(9):
         work.answered(nine, f"J{number}", ratings(nine, 2))
     assert not judged_completely(batch=batch)
-    with pytest.raises(NotEligible, match="You did this one already, in another task"):
-        work.answered(three, "J0", ratings(three, 2))
+    (reason,), _ = why_not_accept(worker_id="J0", hit_id=str(three.hit_id), held=[])
+    assert "You did this one already, in another task" in reason
     for number in range(9, 12):
         work.answered(three, f"J{number}", ratings(three, 3))
     found = likert_judgments(batch=batch)["1"]

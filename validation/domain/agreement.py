@@ -32,6 +32,7 @@ from validation.domain.box_agreement import (
 from validation.domain.cohen import Agreement, Weights, cohen, cohen_kappa, confusion
 from validation.domain.label_profiles import FloatArray, Metric, Profiles, profiles_of
 from validation.domain.pairwise import (
+    FEWEST,
     PUBLISHED_CANDIDATES,
     TIE_BREAK_SCALE,
     TIE_BREAK_SEED,
@@ -256,6 +257,8 @@ def coefficients(
     for name in wanted:
         value = _defined(_OF_STATISTIC[name](of, weights[None, :])[0])
         low, high = _bounds(drawn[name], level) if value is not None else (None, None)
+        if name is Statistic.PERCENT and (low == high or _pairable_sets(table, of) < FEWEST):
+            low = high = None  # a share: see ``pairwise.says_enough``
         found[name] = Coefficient(value, low, high, *rests_on)
     return found
 
@@ -312,6 +315,12 @@ def _bounds(drawn: Sequence[FloatArray], level: float) -> tuple[float | None, fl
     tail = (1 - level) / 2
     low, high = np.quantile(values, [tail, 1 - tail])
     return float(low), float(high)
+
+
+def _pairable_sets(table: RatingTable, of: Profiles) -> int:
+    """Count the sets, or items of their own, with a pairable item."""
+    rated = of.of_item >= 0
+    return int(np.unique(table.sets()[rated & of.pairable[of.of_item]]).size)
 
 
 def _raters(table: RatingTable, of: Profiles) -> int:

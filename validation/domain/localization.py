@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from validation.domain.pairwise import says_enough
+
 LEAST_PAIRS = 3  # as in the paper: with fewer, guessing is too often right
 MOST_PAIRS = 10  # letters A to J; more regions can hardly be told apart on one photo
 REPLICATES = 1000
@@ -115,9 +117,9 @@ def score(
 def _interval(
     shares: np.ndarray, rng: np.random.Generator, replicates: int, level: float
 ) -> tuple[float | None, float | None]:
-    """Return the percentile interval of the mean of ``shares`` (n,), in percent."""
+    """Return the percentile interval of the mean of ``shares`` (n,), in percent; None where they say too little."""
     count = len(shares)
-    if count < 2:  # noqa: PLR2004 - one image says nothing about others
+    if not says_enough(shares):
         return None, None
     # All that the mean needs is how often each share is drawn, and few shares are different.
     values, counts = np.unique(shares, return_counts=True)

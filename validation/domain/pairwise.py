@@ -19,6 +19,7 @@ TIE_BREAK_SEED = 1
 TIE_BREAK_SCALE = 1e-9
 PUBLISHED_CANDIDATES = 10  # the published draw has this length even where fewer candidates are rated
 CHANCE = 0.5
+FEWEST = 10  # values that a bootstrap of a mean needs
 _AT_ONCE = 1_000_000  # comparisons in memory
 
 FloatArray = NDArray[np.float64]
@@ -83,7 +84,8 @@ def pairwise_accuracy(
 
     Args:
         table: items are ``(set, candidate)``; a set's candidates get the noise in the order of ``item_ids``.
-        generator: returns a fresh generator for the noise. rng: draws the bootstrap over sets; no interval without.
+        generator: returns a fresh generator for the noise. rng: draws the bootstrap over sets; no interval without,
+            nor where ``says_enough`` denies it.
         replicates: bootstrap samples. level: of the interval, 0 to 1.
     """
     found = _by_set(table, generator)
@@ -94,9 +96,17 @@ def pairwise_accuracy(
         return PairwiseAccuracy(None, None, None, None, 0, 0, {})
     mean = float(100 * values[:, 0].mean())
     low = high = None
-    if rng is not None and len(found) > 1:
+    if rng is not None and says_enough(values[:, 0]):
         low, high = mean_interval(100 * values[:, 0], rng=rng, replicates=replicates, level=level)
     return PairwiseAccuracy(mean, 50 + mean / 2, low, high, len(found), pairs, by_set)
+
+
+def says_enough(values: FloatArray) -> bool:
+    """Tell whether a bootstrap of n ``values`` (n,) says how far their mean may be off.
+
+    Of fewer than ten, or where all are equal, it draws the same few again and seems surer than it can be.
+    """
+    return len(values) >= FEWEST and float(np.min(values)) < float(np.max(values))
 
 
 def mean_interval(

@@ -66,6 +66,17 @@ def words(place: Place, letters: str = "") -> str:
     return f"{place.part.capitalize()} of {place.observation}"
 
 
+def lines_of(remarks: Iterable[Mapping[str, Any]], boxes: Mapping[int, list[str]]) -> list[tuple[str, str]]:
+    """Return stored remarks as (where, what); ``boxes`` are the labels of each observation's boxes."""
+    lines = []
+    for remark in remarks:
+        place = place_of(remark)
+        tabs = boxes.get(place.observation or 0, [])
+        label = tabs[place.box - 1] if place.box and place.box <= len(tabs) else ""
+        lines.append((words(place, label), remark["text"]))
+    return lines
+
+
 def _order(place: Place) -> tuple[int, int, int]:
     part = -1 if place.part is None else PARTS.index(place.part)
     return (place.observation or 0, part, place.box or 0)

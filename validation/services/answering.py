@@ -14,6 +14,7 @@ from django.contrib.auth.models import AbstractBaseUser
 from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
 
+from hits.domain import turns
 from hits.domain.crashpoints import crash_point
 from hits.domain.pool import Pool
 from hits.domain.states import OPEN_CALL_STATES, Verdict, WorkerAction
@@ -29,6 +30,7 @@ from validation.models import GradingOutcome, QualificationRound, StandingChange
 from validation.selectors.grading import grades_of
 from validation.selectors.rounds import Applicant, applicants_of, rule_of
 from validation.selectors.standing import Place, standings
+from validation.services import notices
 from validation.services.standing import change_standing
 
 ANSWER_TASK = "validation.answer_applicants"
@@ -76,24 +78,33 @@ def answer_applicants(
 
     Raises:
         Refused: the round belongs to another marketplace; nothing was decided.
+        TurnOver: in a worker; the rest waits for the next turn.
     """
     refuse_other_marketplace(found.batch, marketplace)
     ready = [applicant.first.submission for applicant in _ready(found)]
-    passed = declined = done = 0
+    counts = progress.tally if progress is not None else {}
+    for name in ("passed", "declined"):
+        counts.setdefault(name, 0)
+    done = 0
     for start in range(0, len(ready), TOGETHER):
         wanted = ready[start : start + TOGETHER]
         outcomes = _decide(found, wanted, by)
-        passed += sum(outcome.passed for outcome in outcomes)
-        declined += sum(not outcome.passed for outcome in outcomes)
+        counts["passed"] += sum(outcome.passed for outcome in outcomes)
+        counts["declined"] += sum(not outcome.passed for outcome in outcomes)
         crash_point("answer.after_decision")
         for decision in _unpaid(found).filter(assignment__submission__in=wanted):
             _pay(decision, marketplace)
             done += 1
             if progress is not None:
-                progress.advance(done, len(ready))
-    # Also what an earlier run left, or the marketplace would not take a moment ago.
-    outstanding = sum(not _pay(decision, marketplace) for decision in _unpaid(found))
-    return Answered(passed, declined, outstanding)
+                progress.step(done, len(ready))
+            turns.rest()
+    # Also what an earlier run or turn left, or the marketplace would not take a moment ago.
+    before = progress.place.get("after", 0) if progress is not None else 0
+    counts.setdefault("outstanding", 0)
+    for decision in _unpaid(found).filter(pk__gt=before):
+        counts["outstanding"] += not _pay(decision, marketplace)
+        turns.rest(after=decision.pk)
+    return Answered(**counts)
 
 
 def _ready(found: QualificationRound) -> list[Applicant]:
@@ -131,6 +142,7 @@ def _answer(found: QualificationRound, applicant: Applicant, by: AbstractBaseUse
     # Approved already, on the review desk or by the marketplace's clock: then it is paid, too.
     with suppress(Conflict):
         review.decide(assignment=assignment, verdict=Verdict.APPROVE, by=by, feedback=outcome.reason)
+    notices.plan_result(assignment=assignment, outcome=outcome)
     audit.record(
         project=found.batch.project,
         actor=by,

@@ -13,6 +13,7 @@ from django.contrib.auth.models import AbstractBaseUser
 from django.db import transaction
 
 from hits import registry
+from hits.domain import turns
 from hits.domain.costs import Estimate
 from hits.domain.hashing import content_sha256
 from hits.domain.pool import Pool
@@ -140,6 +141,7 @@ def ask_everywhere(*, marketplace: Marketplace) -> int:
             continue  # a judgment was taken back meanwhile: looked at again
         except MarketplaceError as error:
             logger.warning("round %s: no further judge is asked: %s", first.pk, error)
+        turns.rest()  # what was looked at is known the next time
     return made
 
 

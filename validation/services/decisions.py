@@ -7,6 +7,7 @@ from typing import Any
 from django.contrib.auth.models import AbstractBaseUser
 from django.db import connection, transaction
 
+from hits.domain.queues import Queue
 from hits.models import Job, Project
 from hits.services import audit, jobs
 from hits.services.errors import Refused
@@ -24,6 +25,8 @@ from validation.selectors.decisions import (
     material,
     usual_rules,
 )
+from validation.selectors.report import counted
+from validation.services.report import HEAVY
 
 LARGE = 5_000  # judgments; above it a worker process does it
 COLUMNS = ("item", "dimension", "outcome", "judges", "support")
@@ -112,6 +115,7 @@ def request_decisions(
         project=project,
         by=by,
         exclusive_key=f"decisions:{project.pk}:{kind}",
+        on=Queue.CPU if counted(project, kind) > HEAVY else None,
         kind=kind,
         rules={name: rule.as_row() for name, rule in rules.items()},
         by_id=by.pk if by else None,

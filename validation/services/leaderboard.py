@@ -1,13 +1,12 @@
 """Write stored ratings of comparison sets as the published leaderboard's answer key."""
 
 import json
-import os
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from hits.domain.whole_files import whole_file
 from hits.models import Observation, Project, Unit
 from hits.services.errors import BadFile, Refused
 from validation.domain.judgment_files import COMPARISON
@@ -70,19 +69,12 @@ def write_json(path: Path, value: Mapping[str, Any]) -> None:
     Raises:
         BadFile: the place cannot be written.
     """
-    beside = ""
+    encoder = json.JSONEncoder(allow_nan=False, ensure_ascii=False)
     try:
-        with tempfile.NamedTemporaryFile("w", dir=path.parent, delete=False, encoding="utf-8") as file:
-            beside = file.name
-            json.dump(value, file, allow_nan=False, ensure_ascii=False)
-            file.write("\n")
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(beside, 0o644)  # noqa: PTH101
-        os.replace(beside, path)  # noqa: PTH105
+        with whole_file(path) as file:
+            file.writelines(piece.encode() for piece in encoder.iterencode(value))
+            file.write(b"\n")
     except OSError as error:
-        if beside:
-            Path(beside).unlink(missing_ok=True)
         raise BadFile(f"--out {path}: {error.strerror}; choose another file") from error
 
 

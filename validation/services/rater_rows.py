@@ -1,6 +1,5 @@
 """Write per-rater rows as CSV and Parquet, with keyed hashes for people, into a folder that is never served."""
 
-import hashlib
 import json
 import shutil
 import tempfile
@@ -17,6 +16,8 @@ from django.utils import timezone
 
 from hits.domain.csv_download import csv_lines, words
 from hits.domain.hashing import keyed_worker_hash
+from hits.domain.queues import Queue
+from hits.domain.whole_files import file_sha256, sync
 from hits.models import Job, Project, Worker
 from hits.services import jobs
 from hits.services.errors import Refused
@@ -25,12 +26,11 @@ from validation.domain.rater_rows import COLUMNS, RaterRow, rater_rows
 from validation.domain.ratings import RatingError
 from validation.selectors import report as selectors
 from validation.selectors.ratings import judged
-from validation.services.report import check_kind
+from validation.services.report import HEAVY, check_kind
 
 CSV, PARQUET, MANIFEST = "rows.csv", "rows.parquet", "manifest.json"
 NAMES = (CSV, PARQUET)
 CHUNK = 20_000  # rows that are held at once
-BLOCK = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,8 @@ def request_rows(*, project: Project, kind: str, by: AbstractBaseUser | None) ->
         Conflict: they are being made.
     """
     check_kind(kind)
-    if not selectors.counted(project, kind):
+    judgments = selectors.counted(project, kind)
+    if not judgments:
         raise Refused("files: nothing has been judged yet")
     return jobs.enqueue(
         task=selectors.MAKE_ROWS,
@@ -68,6 +69,7 @@ def request_rows(*, project: Project, kind: str, by: AbstractBaseUser | None) ->
         project=project,
         by=by,
         exclusive_key=selectors.rows_key(project, kind),
+        on=Queue.IO if judgments > HEAVY else None,
         kind=kind,
     )
 
@@ -135,7 +137,9 @@ def _put(beside: Path, target: Path) -> None:
     target.mkdir(parents=True, exist_ok=True)
     (target / MANIFEST).unlink(missing_ok=True)
     for name in (*NAMES, MANIFEST):
+        sync(beside / name)
         (beside / name).replace(target / name)
+    sync(target)
 
 
 def _write(folder: Path, project: Project, kind: str, progress: Progress | None) -> tuple[int, int]:
@@ -222,8 +226,4 @@ def worker_hashes(project: Project, kind: str) -> dict[int, str]:
 
 
 def _fact(path: Path) -> MadeFile:
-    digest = hashlib.sha256()
-    with path.open("rb") as file:
-        while block := file.read(BLOCK):
-            digest.update(block)
-    return MadeFile(path.name, path.stat().st_size, digest.hexdigest())
+    return MadeFile(path.name, path.stat().st_size, file_sha256(path))

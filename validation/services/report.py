@@ -10,6 +10,7 @@ from django.contrib.auth.models import AbstractBaseUser
 from django.db import transaction
 from django.utils import timezone
 
+from hits.domain.queues import Queue
 from hits.models import Job, Project
 from hits.services import jobs
 from hits.services.errors import Conflict, Refused
@@ -26,6 +27,7 @@ from validation.selectors.localization import bootstrap, truths
 from validation.selectors.quality import controls_of, floor_of
 from validation.selectors.ratings import judged
 
+HEAVY = 10_000  # judgments; above it a report takes too long to stand between jobs that people wait for
 STEP = 5_000  # judgments between two looks at whether to stop
 PERCENT = 100
 READ, DIMENSIONS, ROUNDS, PEOPLE, REST = 40, 70, 80, 90, 98  # how far the work is after each part
@@ -43,7 +45,8 @@ def request_report(*, project: Project, kind: str, by: AbstractBaseUser | None) 
         Conflict: one is being computed.
     """
     check_kind(kind)
-    if not selectors.counted(project, kind):
+    judgments = selectors.counted(project, kind)
+    if not judgments:
         raise Refused("report: nothing has been judged yet; launch a round, or import judgments")
     return jobs.enqueue(
         task=selectors.COMPUTE,
@@ -51,6 +54,7 @@ def request_report(*, project: Project, kind: str, by: AbstractBaseUser | None) 
         project=project,
         by=by,
         exclusive_key=selectors.report_key(project, kind),
+        on=Queue.CPU if judgments > HEAVY else None,
         kind=kind,
     )
 

@@ -8,6 +8,7 @@ from django.core.cache import cache
 from django.db import transaction
 from django.utils import timezone
 
+from hits.domain import turns
 from hits.models import Project
 from hits.services import audit
 from hits.services.errors import Conflict, Refused
@@ -69,6 +70,7 @@ def evaluate_all(*, project: Project | None = None) -> int:
     new = 0
     for _, mine in groupby(rules, key=lambda rule: rule.project_id):
         new += _looked(list(mine))
+        turns.rest()  # what was looked at is known the next time
     return new
 
 

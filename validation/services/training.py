@@ -15,6 +15,7 @@ from hits.services.errors import Conflict, Refused
 from hits.services.qualifications import decide_about
 from validation.domain.standing import Standing
 from validation.selectors.standing import standing_of
+from validation.services import notices
 from validation.services.standing import change_standing
 
 MAX_SUMMARY = 1000  # as much as the marketplace carries beside an approval
@@ -56,6 +57,7 @@ def answer(
         submission=submission, outcome=outcome, summary=summary, remarks=list(remarks), by=by
     )
     _approve(assignment, summary or (SEE_REMARKS if remarks else READY), by)
+    notices.plan_answer(assignment=assignment, feedback=written)
     if outcome is TrainingOutcome.COMPLETE:
         _trust(assignment, summary or READY, by)
     return written

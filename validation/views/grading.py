@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http import HttpRequest, HttpResponse, JsonResponse, RawPostDataException
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST
@@ -78,7 +78,7 @@ def grades(request: HttpRequest, project: Project, round_id: int) -> HttpRespons
         sent = json.loads(request.body)
         given = [_given(row) for row in sent["grades"][:MOST_AT_ONCE]]
         after = Key.parse(str(sent.get("after", "")))
-    except (ValueError, TypeError, KeyError, AttributeError):
+    except (ValueError, TypeError, KeyError, AttributeError, RawPostDataException):
         return JsonResponse({"error": "Send {grades: [{key, grade, note}], after}."}, status=400)
     refused = record_many(found=found, grades=given, by=person(request))
     look = desk(found, person(request), after=after)

@@ -14,6 +14,7 @@ from django.views.decorators.http import require_http_methods
 from hits.domain.facts import ImageFacts
 from hits.domain.pool import Pool
 from hits.forms import launch_key
+from hits.forms.hourly import offer_fair_reward
 from hits.models import Project
 from hits.selectors.images import facts
 from hits.services import launch
@@ -40,7 +41,7 @@ PAPER_IMAGES = 101  # that one person matched for the paper
 class LocalizationForm(TermsForm):
     """A matching round: how many photos are drawn, and who may match."""
 
-    n = forms.IntegerField(min_value=1, label="How many photos", help_text="Drawn by lot.")
+    n = forms.IntegerField(min_value=1, label="How many photos", help_text="Drawn at random.")
     seed = forms.IntegerField(
         min_value=0,
         max_value=MOST_SEED,
@@ -59,7 +60,7 @@ class LocalizationForm(TermsForm):
         self.available, self.ever = available, ever
         self.fields["reward"].help_text = "US dollars for each photo."
         self.fields["pool"].label = "Who may match"
-        self.fields["pool"].widget = forms.Select(choices=self.fields["pool"].choices)  # type: ignore[attr-defined]
+        self.fields["pool"].widget = forms.Select({"class": "input"}, self.fields["pool"].choices)  # type: ignore[attr-defined]
         self.fields["assignments"].label = "Workers each"
         self.fields["assignments"].help_text = "Different people, no author of the photo’s pairs."
 
@@ -111,6 +112,7 @@ def localization(request: HttpRequest, project: Project) -> HttpResponse:
     matchable = {row.image for row in selectors.matchable_images(project, again=True)}
     ever, available = len(matchable), len(matchable - selectors.sent_images(project))
     form = LocalizationForm(available, ever, usual_pool(project), request.POST or None)
+    offer_fair_reward(form, project=project, kind=form.kind)
     confirm: dict[str, Any] = {}
     status = 200
     if request.method == "POST" and request.POST.get("step") != "change":

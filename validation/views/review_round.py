@@ -9,6 +9,7 @@ from django.views.decorators.http import require_http_methods
 
 from hits.domain.pool import Pool
 from hits.forms import launch_key
+from hits.forms.hourly import offer_fair_reward
 from hits.models import Project
 from hits.selectors.eligibility import holders
 from hits.selectors.forecast import forecast_for
@@ -50,6 +51,7 @@ def review_new(request: HttpRequest, project: Project) -> HttpResponse:
         initial=_wished(request.GET),
         usual_pool=usual_pool(project),
     )
+    offer_fair_reward(form, project=project, kind=form.kind)
     context: dict[str, Any] = {}
     status = 200
     if request.method == "POST" and request.POST.get("step") != "change":

@@ -17,6 +17,7 @@ from hits.domain.costs import cost_table
 from hits.domain.pool import Pool
 from hits.domain.states import OPEN_JOB_STATES, AssignmentStatus
 from hits.forms import launch_key
+from hits.forms.hourly import offer_fair_reward
 from hits.models import Image, Job, Project
 from hits.payments.summary import batch_money
 from hits.selectors import console
@@ -81,6 +82,7 @@ def qualification_new(request: HttpRequest, project: Project) -> HttpResponse:
     """Start a qualification round in two steps."""
     images = usable(project)[:PHOTOS_SHOWN]
     form = QualificationForm(images, request.POST or None)
+    offer_fair_reward(form, project=project, kind=form.kind)
 
     def start() -> str:
         found, _ = services.launch_qualification_round(
@@ -110,6 +112,7 @@ def training_new(request: HttpRequest, project: Project) -> HttpResponse:
     images = usable(project)[:PHOTOS_SHOWN]
     invited = len(holders(project, Pool.QUALIFIED) - holders(project, Pool.TRAINED))
     form = TrainingForm(images, request.POST or None, places=max(1, invited))
+    offer_fair_reward(form, project=project, kind=form.kind)
 
     def start() -> str:
         batch, _ = services.launch_training_round(

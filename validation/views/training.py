@@ -23,7 +23,7 @@ from hits.services.errors import Conflict, Refused
 from hits.views.access import project_page
 from hits.views.balance import forget_balance
 from hits.views.who import person
-from validation.domain.remarks import Place, place_of, remarks_from, words
+from validation.domain.remarks import Place, lines_of, remarks_from, words
 from validation.selectors import standing, training
 from validation.services import training as services
 from validation.services.standing import carry_out
@@ -149,13 +149,7 @@ def _card(pair: ObservationPair, kept: Mapping[str, str]) -> CardSpots:
 def _told(row: training.Earlier) -> list[tuple[str, str]]:
     """Return an earlier attempt's remarks as (where, what)."""
     boxes = {pair.index: labels(len(pair.boxes), pair.index) for pair in row.look.pairs}
-    told = []
-    for remark in row.feedback.remarks if row.feedback else ():
-        place = place_of(remark)
-        tabs = boxes.get(place.observation or 0, [])
-        label = tabs[place.box - 1] if place.box and place.box <= len(tabs) else ""
-        told.append((words(place, label), remark["text"]))
-    return told
+    return lines_of(row.feedback.remarks if row.feedback else (), boxes)
 
 
 def _settle(request: HttpRequest, project: Project, row: Assignment, outcome: TrainingOutcome) -> None:

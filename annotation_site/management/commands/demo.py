@@ -1,6 +1,5 @@
 """``manage.py demo``: a rehearsal project, ready to click through, or played once without a person."""
 
-import fcntl
 import json
 import os
 import sys
@@ -8,8 +7,6 @@ import time
 import urllib.error
 import urllib.request
 from argparse import ArgumentParser
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +21,9 @@ from annotation_site.management.commands.serve import (
     running,
     wait_for_end,
     web_command,
-    worker_command,
 )
+from annotation_site.starting import held_folder
+from annotation_site.workers import worker_commands
 
 
 class Command(BaseCommand):
@@ -42,7 +40,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         """Prepare, serve, and either play or wait for Ctrl C."""
         refuse_taken_port()
-        with _alone():
+        with held_folder():
             self._run(options)
 
     def _run(self, options: dict[str, Any]) -> None:
@@ -63,7 +61,7 @@ class Command(BaseCommand):
         helpers = [] if options["once"] else [encoder_command()]  # a played worker reads no hints
         try:
             with running(
-                [web_command(1)], sys.stderr, restarted=[worker_command()], helpers=helpers
+                [web_command(1)], sys.stderr, restarted=worker_commands(), helpers=helpers
             ) as processes:
                 _wait_for_server(processes)
                 if options["once"]:
@@ -84,25 +82,6 @@ class Command(BaseCommand):
     def say(self, text: str) -> None:
         """Tell a person; stdout belongs to the summary."""
         self.stderr.write(text, style_func=str)
-
-
-@contextmanager
-def _alone() -> Iterator[None]:
-    """Hold the folder for this demo: a second one would set new passwords under the first one's feet.
-
-    Raises:
-        CommandError: another demo runs on the same folder.
-    """
-    with (settings.VAR_DIR / "demo.lock").open("w") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            raise CommandError(
-                f"{settings.VAR_DIR}: a demo runs here already; stop it, or give this one a folder of its own, "
-                "such as DEERSTALKER_VAR=var/demo-2",
-                returncode=2,
-            ) from error
-        yield
 
 
 def _wait_for_server(processes: list[Process]) -> None:

@@ -1,4 +1,4 @@
-"""``manage.py serve``: web server and background worker with one command, stopped together."""
+"""``manage.py serve``: web server and background workers with one command, stopped together."""
 
 import logging
 import os
@@ -9,13 +9,21 @@ import sys
 import time
 from argparse import ArgumentParser
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from types import FrameType
 from typing import Any, TextIO
 
 from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
+
+from annotation_site.starting import (
+    bind_address,
+    held_folder,
+    refuse_unapplied_migrations,
+    warning_about_reach,
+)
+from annotation_site.workers import worker_commands
 
 logger = logging.getLogger(__name__)
 
@@ -25,29 +33,40 @@ DEATHS = 6
 WITHIN_SECONDS = 300.0
 FIRST_PAUSE_SECONDS = 1.0
 STOP_SECONDS = 10.0
+# Each request that is only half sent holds a thread; with so many, two dozen of them turn nobody away, even when one
+# process gets them all. Waiting threads cost little: most work is the database's (docs/performance.md).
+THREADS = 40
 
 
 class Command(BaseCommand):
-    """Run gunicorn and, as a process of its own, a Celery worker with its beat."""
+    """Run gunicorn and, as processes of their own, two Celery workers: a light one with the beat, a heavy one."""
 
-    help = "Serve both origins and run the background worker, until Ctrl C."
+    help = "Serve both origins and run the background workers, until Ctrl C."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Declare the flags."""
         parser.add_argument("--workers", type=int, default=2, help="web processes")
-        parser.add_argument("--threads", type=int, default=8, help="threads a web process")
-        parser.add_argument("--no-worker", action="store_true", help="leave the background worker out")
+        parser.add_argument("--threads", type=int, default=THREADS, help="threads a web process")
+        parser.add_argument("--no-worker", action="store_true", help="leave the background workers out")
         parser.add_argument("--no-encoder", action="store_true", help="leave the encoder of live hints out")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Start both and the encoder, wait, and stop all when the web server ends or the worker cannot be kept."""
+        """Start them and the encoder, wait, and stop all when the web server ends or a worker cannot be kept."""
         refuse_taken_port()
+        refuse_unapplied_migrations()
+        with nullcontext() if options["no_worker"] else held_folder():
+            self._serve(options)
+
+    def _serve(self, options: dict[str, Any]) -> None:
+        warning = warning_about_reach()
+        if warning:
+            self.stderr.write(f"Warning: {warning}")
         call_command("collectstatic", interactive=False, verbosity=0)
         web = [web_command(options["workers"], options["threads"])]
-        worker = [] if options["no_worker"] else [worker_command()]
+        workers = [] if options["no_worker"] else worker_commands()
         helpers = [] if options["no_encoder"] else [encoder_command()]
         self.stderr.write(f"Serving {settings.PUBLIC_URL}, tasks at {settings.HIT_ORIGIN}.", style_func=str)
-        with suppress(KeyboardInterrupt), running(web, restarted=worker, helpers=helpers) as processes:
+        with suppress(KeyboardInterrupt), running(web, restarted=workers, helpers=helpers) as processes:
             wait_for_end(processes)
 
 
@@ -106,11 +125,11 @@ class Restarted:
         how = f"by signal {-status}" if status < 0 else f"with status {status}"
         if len(self._deaths) >= DEATHS:
             self._given_up = status
-            logger.critical("the background worker ended %s; given up after %d times", how, DEATHS)
+            logger.critical("a background worker ended %s; given up after %d times", how, DEATHS)
             return
         pause = FIRST_PAUSE_SECONDS * 2 ** (len(self._deaths) - 1)
         self._due = now + pause
-        logger.error("the background worker ended by itself %s; it is started again in %.0f s", how, pause)
+        logger.error("a background worker ended by itself %s; it is started again in %.0f s", how, pause)
 
 
 Process = subprocess.Popen[bytes] | Restarted
@@ -125,7 +144,7 @@ def refuse_taken_port() -> None:
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            probe.bind((_address(), settings.PORT))
+            probe.bind((bind_address(), settings.PORT))
         except OSError as error:
             raise CommandError(
                 f"port {settings.PORT}: {error.strerror or error}; choose another, such as PORT=8100",
@@ -175,22 +194,13 @@ def wait_for_end(processes: list[Process]) -> None:
     raise CommandError("a server process ended by itself; what it said stands above")
 
 
-def web_command(workers: int = 2, threads: int = 8) -> list[str]:
+def web_command(workers: int = 2, threads: int = THREADS) -> list[str]:
     """Return the command line of the web server."""
     return [
         sys.executable, "-m", "gunicorn", "annotation_site.wsgi:application",
-        "--bind", f"{_address()}:{settings.PORT}",
+        "--bind", f"{bind_address()}:{settings.PORT}",
         "--workers", str(workers), "--worker-class", "gthread", "--threads", str(threads),
         "--log-level", "warning", "--worker-tmp-dir", "/dev/shm" if os.path.isdir("/dev/shm") else "/tmp",  # noqa: S108, PTH112
-    ]  # fmt: skip
-
-
-def worker_command() -> list[str]:
-    """Return the command line of the background worker."""
-    return [
-        sys.executable, "-m", "celery", "--quiet", "--app", "annotation_site", "worker", "--beat",
-        "--concurrency", os.environ.get("WORKER_CONCURRENCY", "2"), "--pool", "prefork",
-        "--without-gossip", "--without-mingle", "--loglevel", "warning",
     ]  # fmt: skip
 
 
@@ -229,10 +239,6 @@ def _signals_held_back() -> Iterator[None]:
             signal.signal(number, handler)
     if came:
         raise KeyboardInterrupt
-
-
-def _address() -> str:
-    return os.environ.get("BIND", "127.0.0.1")
 
 
 def _stop(number: int, frame: FrameType | None) -> None:

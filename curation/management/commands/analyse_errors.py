@@ -75,5 +75,9 @@ class Command(JobCommand):
             f"{figures['kept']} of {figures['asked']} images; area under the ROC curve, chance 50:"
         )
         for name, area in figures["predictors"].items():
-            said = f"{area['value']:.1f} ({area['low']:.1f} to {area['high']:.1f}); paper {area['paper']:.0f}"
+            chance = area["chance"]
+            said = (
+                f"{area['value']:.1f}, p = {chance['p']:.3f} (95 % by chance: {chance['low']:.1f} to "
+                f"{chance['high']:.1f}); paper {area['paper']:.0f}"
+            )
             self.stdout.write(f"  {WORDS[name]}: {said}")

@@ -92,6 +92,11 @@ def _file(kind: AnalysisKind, path: Path) -> dict[str, str]:
 def _duplicates(group: Any) -> None:
     group.add_argument("--field", choices=[field.value for field in PairText], help="which texts (inference)")
     group.add_argument("--share", type=float, help="of the texts that soft de-duplication leaves (0.8)")
+    group.add_argument(
+        "--distance",
+        type=float,
+        help="end groups there instead, whatever share is left: 1 - cosine, such as 0.2",
+    )
     group.add_argument("--linkage", choices=[linkage.value for linkage in Linkage], help="(average)")
     group.add_argument("--cap", type=int, help="exact copies that stay (3)")
 

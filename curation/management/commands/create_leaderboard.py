@@ -6,7 +6,8 @@ from typing import Any
 from curation.management.rows import split_called, version_called
 from curation.records import InvalidInput
 from curation.selectors.jobs import BUILD_LEADERBOARD
-from curation.services.leaderboards import Limits, Wording, create_leaderboard
+from curation.services.leaderboards import Data, Limits, Wording, create_leaderboard
+from curation.versions import photos
 from curation.versions.evaluation_plan import ALL, chosen_proposals
 from hits.management.base import bad_input, emit_json
 from hits.management.jobs import JobCommand
@@ -41,6 +42,21 @@ class Command(JobCommand):
             help="run of box proposals; the newest without, 0 for none",
         )
 
+        parser.add_argument(
+            "--photos",
+            default=photos.LICENSED,
+            choices=photos.CHOICES,
+            help="which photos teams get as files: those whose licence allows it, all, or none",
+        )
+
+        parser.add_argument(
+            "--private-share",
+            type=int,
+            default=0,
+            metavar="PERCENT",
+            help="share of the photos whose figures are shown when the leaderboard is closed (0 unless set)",
+        )
+
     def request(self, *, queue: bool, **options: Any) -> Job:
         """Make the row and return the job that builds its files."""
         names = set(filter(None, (options["name"], options["version"])))
@@ -61,6 +77,7 @@ class Command(JobCommand):
             wording=Wording(options["title"], options["note"]),
             limits=Limits(options["daily"], options["total"]),
             proposals=proposals,
+            data=Data(options["photos"], options["private_share"]),
             by=None,
             queue=queue,
         )

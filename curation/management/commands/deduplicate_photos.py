@@ -1,4 +1,4 @@
-"""``manage.py deduplicate_photos --project P [--share 0.9 | --clusters N | --distance D] [--source S] …``."""
+"""``manage.py deduplicate_photos --project P [--distance D | --share 0.9 | --clusters N] …``, ``--apply RUN``."""
 
 from argparse import ArgumentParser
 from typing import Any
@@ -6,23 +6,30 @@ from typing import Any
 from curation.dedup.cuts import Linkage
 from curation.features.encoder import POOLED_ENCODER
 from curation.management.encoder_names import absolute_encoder
-from curation.models import Source
+from curation.models import DuplicateRun, Source
 from curation.selectors.jobs import DEDUPLICATE
-from curation.services import request_deduplication
-from curation.services.dedup import KEEPS, MEMORY_MIB
-from hits.management.base import bad_input
+from curation.services import request_deduplication, set_aside_duplicates, undo_duplicates
+from curation.services.dedup import (
+    CLIP_NEAR_COPY_DISTANCE,
+    KEEPS,
+    MEMORY_MIB,
+    NEAR_COPY_DISTANCES,
+)
+from hits.management.base import bad_input, emit_json
 from hits.management.jobs import JobCommand
 from hits.management.rows import project_called
 from hits.models import Job
 
-SHARE = 0.9
-AS_GIVEN = ("clusters", "distance", "linkage", "keep", "seed", "encoder", "source", "memory_mib")
+AS_GIVEN = ("clusters", "distance", "linkage", "keep", "seed", "encoder", "source", "memory_mib", "set_aside")
 
 
 class Command(JobCommand):
-    """Mark near-duplicates among a project's photos."""
+    """Find near-duplicates among a project's photos, and set them aside once that is asked for."""
 
-    help = "Cluster a project's photos hierarchically, keep one of each cluster and mark the others."
+    help = (
+        "Cluster a project's photos hierarchically and preview which ones would be set aside, one of each cluster "
+        "being kept. --set-aside does it at once, --apply RUN after a look at the preview, --undo RUN takes it back."
+    )
     tasks = (DEDUPLICATE,)
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -36,15 +43,21 @@ class Command(JobCommand):
             help="cluster this collection's photos alone, and leave the marks of all others; default: all photos",
         )
         cut = parser.add_mutually_exclusive_group()
-        cut.add_argument("--share", type=float, help=f"of the photos that are kept; default {SHARE}")
+        cut.add_argument("--share", type=float, help="of the photos that are kept, such as 0.9")
         cut.add_argument("--clusters", type=int, help="how many photos are kept")
         cut.add_argument(
             "--distance",
             type=float,
-            help="merge what is at most this far apart: 1 - cosine; of ward, the height of the merge",
+            help=(
+                "merge what is at most this far apart: 1 - cosine; of ward, the height of the merge. Default, for "
+                f"near copies alone: {NEAR_COPY_DISTANCES[POOLED_ENCODER]} with {POOLED_ENCODER}, "
+                f"{CLIP_NEAR_COPY_DISTANCE} with CLIP"
+            ),
         )
         parser.add_argument("--linkage", choices=[linkage.value for linkage in Linkage], default="average")
-        parser.add_argument("--keep", choices=KEEPS, default=KEEPS[0], help="who stays of a cluster")
+        parser.add_argument(
+            "--keep", choices=KEEPS, default=KEEPS[0], help="which photo of a cluster is kept"
+        )
         parser.add_argument("--seed", type=int, default=0, help="of the draw of kept photos")
         parser.add_argument(
             "--encoder",
@@ -58,16 +71,59 @@ class Command(JobCommand):
             default=MEMORY_MIB,
             help=f"most that clustering takes beside the vectors; default {MEMORY_MIB}",
         )
+        acts = parser.add_mutually_exclusive_group()
+        acts.add_argument(
+            "--set-aside", action="store_true", help="set aside what is found, without a preview"
+        )
+        acts.add_argument("--apply", type=int, metavar="RUN", help="set the photos of a preview aside")
+        acts.add_argument("--undo", type=int, metavar="RUN", help="take back what a run set aside")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Preview, or act on an earlier preview."""
+        if options["apply"] is None and options["undo"] is None:
+            super().handle(*args, **options)
+        elif options["apply"] is not None:
+            run = _run(options["apply"])
+            marks = set_aside_duplicates(run=run)
+            self._said(
+                options,
+                f"{marks.marked} photos are set aside; undo it with --undo {run.pk}",
+                marked=marks.marked,
+            )
+        else:
+            moved = undo_duplicates(run=_run(options["undo"]))
+            self._said(options, f"Undone: {moved} marks are as they were before", undone=moved)
+
+    def finish(self, job: Job, options: dict[str, Any]) -> None:
+        """Print the job's result, and what to do with a preview."""
+        super().finish(job, options)
+        run = job.result.get("run")
+        if run and "marked" not in job.result and not options["json"]:
+            self.stdout.write(
+                f"A preview: no photo was set aside. To do it: manage.py deduplicate_photos --apply {run}"
+            )
+
+    def _said(self, options: dict[str, Any], message: str, **facts: int) -> None:
+        if options["json"]:
+            emit_json(self, facts)
+        else:
+            self.stdout.write(message)
 
     def request(self, *, queue: bool, **options: Any) -> Job:
         """Ask for the run."""
         if not options["project"]:
             raise bad_input("name --project, or a job to --resume")
-        share = SHARE if options["clusters"] is None and options["distance"] is None else None
         return request_deduplication(
             project=project_called(options["project"]),
             by=None,
             queue=queue,
-            fraction=share if options["share"] is None else options["share"],
+            fraction=options["share"],
             **{name: options[name] for name in AS_GIVEN},
         )
+
+
+def _run(pk: int) -> DuplicateRun:
+    run = DuplicateRun.objects.filter(pk=pk).first()
+    if run is None:
+        raise bad_input(f"run {pk}: there is none; “deduplicate_photos --project P” makes one")
+    return run

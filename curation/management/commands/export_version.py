@@ -10,8 +10,9 @@ from curation.records import InvalidInput
 from curation.selectors.versions import versions_named
 from curation.services import make_sealed_version, seal_version
 from curation.versions.export_sherlock import ExportRefused, Written, check_target, export_version
-from curation.versions.read import read_version
+from curation.versions.read import check_export
 from hits.management.base import DeerstalkerCommand, bad_input, emit_json
+from hits.management.progress import ProgressLines
 from hits.management.rows import project_called
 from hits.models import Project
 from hits.services.errors import Refused
@@ -52,7 +53,7 @@ class Command(DeerstalkerCommand):
             written = export_version(
                 version, options["out"], real=options["real"], regions=options["regions"]
             )
-            read_version(written.folder)
+            check_export(written.folder)
         except (Refused, ExportRefused, InvalidInput) as error:
             raise bad_input(str(error)) from error
         except OSError as error:
@@ -86,8 +87,10 @@ def _find(name: str, slug: str | None) -> tuple[Project, DatasetVersion | None]:
 
 def _sealed(project: Project, version: DatasetVersion | None, name: str) -> DatasetVersion:
     if version is None:
-        return make_sealed_version(project=project, name=name, by=None)
-    return seal_version(version=version, by=None)
+        return make_sealed_version(
+            project=project, name=name, by=None, progress=ProgressLines(f"Sealing {name}, photos checked:")
+        )
+    return seal_version(version=version, by=None, progress=ProgressLines(f"Sealing {name}, photos checked:"))
 
 
 def _only_project(name: str) -> Project:

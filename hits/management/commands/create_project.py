@@ -1,4 +1,4 @@
-"""``manage.py create_project NAME [--admin USER] [--rehearsal]``."""
+"""``manage.py create_project NAME [--short-name SHORT] [--admin USER] [--rehearsal]``."""
 
 from argparse import ArgumentParser
 from typing import Any
@@ -17,13 +17,21 @@ class Command(DeerstalkerCommand):
         """Declare the flags."""
         super().add_arguments(parser)
         parser.add_argument("name")
+        parser.add_argument(
+            "--short-name", default="", help="what addresses and commands call it; else made from NAME"
+        )
         parser.add_argument("--admin", help="the account that shall be its admin; superusers always are")
         parser.add_argument("--rehearsal", action="store_true", help="never exported as real data")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Create, and print the short name."""
         admin = account_called(options["admin"]) if options["admin"] else None
-        project = create_project(name=options["name"], by=admin, is_rehearsal=options["rehearsal"])
+        project = create_project(
+            name=options["name"],
+            short_name=options["short_name"],
+            by=admin,
+            is_rehearsal=options["rehearsal"],
+        )
         if options["json"]:
             emit_json(self, {"project": project.slug, "rehearsal": project.is_rehearsal})
         else:

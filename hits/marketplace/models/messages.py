@@ -5,6 +5,8 @@ from __future__ import annotations
 from django.db import models
 from django.db.models import Q
 
+from hits.domain.notices import FIXED_SUBJECTS
+
 from .accounts import Requester, Worker
 
 
@@ -28,3 +30,8 @@ class Message(models.Model):
 
     def __str__(self) -> str:
         return f"message {self.pk}"
+
+    @property
+    def has_fixed_subject(self) -> bool:
+        """Tell whether the subject is one of those that the catalogues know; all others are the requester's words."""
+        return self.subject in FIXED_SUBJECTS

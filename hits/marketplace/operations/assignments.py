@@ -68,10 +68,11 @@ def approve_assignment(call: Call, params: dict[str, Any]) -> dict[str, Any]:
 
 @operation("RejectAssignment")
 def reject_assignment(call: Call, params: dict[str, Any]) -> dict[str, Any]:
-    """Reject with a reason which the worker reads. The slot is not offered again."""
+    """Reject with a reason which the worker reads. The slot is not offered again.
+
+    An empty reason is taken, as scripts send it (psiTurk's always do); the worker reads that none was given.
+    """
     check_length("RequesterFeedback", params["RequesterFeedback"], 0, MAX_FEEDBACK)
-    if not params["RequesterFeedback"].strip():
-        raise invalid("RequesterFeedback is empty. Say why: the worker reads it as the reason.")
     slot = find_submission(call, params["AssignmentId"])
     try:
         decisions.reject(slot=slot, now=call.now, feedback=params["RequesterFeedback"])

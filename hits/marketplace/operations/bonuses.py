@@ -24,7 +24,7 @@ def send_bonus(call: Call, params: dict[str, Any]) -> dict[str, Any]:
     """Pay a bonus to the worker of an assignment; a token makes repeating the call harmless for 24 hours."""
     claimed = _claim(call, params)
     cents = _amount(params["BonusAmount"])
-    check_length("Reason", params["Reason"], 1, 4096)
+    check_length("Reason", params["Reason"], 0, 4096)  # psiTurk sends an empty one unless told otherwise
     slot = find_submission(call, params["AssignmentId"])
     if slot.worker is None or slot.worker.worker_id != params["WorkerId"]:
         raise ApiError(

@@ -65,9 +65,10 @@ def _applied(terms: Terms, params: dict[str, Any]) -> Terms:
 def _test(terms: Terms, params: dict[str, Any]) -> Terms:
     test, key = params.get("Test", ""), params.get("AnswerKey", "")
     if not test:
-        for name in ("AnswerKey", _DURATION):
-            if params.get(name):
-                raise invalid(f"{name} needs a Test in the same call.")
+        if params.get("AnswerKey"):
+            raise invalid("AnswerKey needs a Test in the same call.")
+        if _DURATION in params:  # a Test needs it; by itself it is taken, and means nothing
+            check_range(_DURATION, params[_DURATION], 0, YEAR)
         return terms
     if _DURATION not in params:
         raise invalid(f"A Test needs {_DURATION}.")

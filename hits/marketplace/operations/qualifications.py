@@ -43,21 +43,21 @@ def disassociate_qualification(call: Call, params: dict[str, Any]) -> dict[str, 
     except services.NotHeld as nothing:
         if nothing.present is None:
             raise _no_qualification() from None
-        raise ApiError(
-            "InvalidQualificationState", "This operation can be called with a status of: Granted"
-        ) from None
+        raise _not_granted() from None
     return {}
 
 
 @operation("GetQualificationScore")
 def get_qualification_score(call: Call, params: dict[str, Any]) -> dict[str, Any]:
-    """Return a worker's qualification, one that was revoked included."""
+    """Return a worker's qualification. One that was revoked has no score: Dallinger's code rests on that error."""
     kind = find_qualification_type(call, params["QualificationTypeId"])
     worker = find_worker(params["WorkerId"])
     rows = Qualification.objects.select_related("qualification_type", "worker")
     row = rows.filter(qualification_type=kind, worker=worker).first()
     if row is None:
         raise _no_qualification()
+    if row.status != GrantStatus.GRANTED:
+        raise _not_granted()
     return {"Qualification": render_qualification(row)}
 
 
@@ -84,3 +84,7 @@ def list_workers_with_qualification_type(call: Call, params: dict[str, Any]) -> 
 
 def _no_qualification() -> ApiError:
     return ApiError("QualificationDoesNotExist", "You requested a Qualification that does not exist.")
+
+
+def _not_granted() -> ApiError:
+    return ApiError("InvalidQualificationState", "This operation can be called with a status of: Granted")

@@ -15,6 +15,11 @@ def inbox(worker: Worker) -> QuerySet[Message]:
     return Message.objects.filter(worker=worker).select_related("requester").order_by("-pk")
 
 
+def unread(worker: Worker, most: int) -> list[Message]:
+    """Return the newest messages that the worker has not opened yet, at most ``most``."""
+    return list(inbox(worker).filter(read_at=None)[:most])
+
+
 def unread_count(worker: Worker) -> int:
     """Return how many of the worker's messages they have not opened yet."""
     return Message.objects.filter(worker=worker, read_at=None).count()

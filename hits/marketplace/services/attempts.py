@@ -12,6 +12,7 @@ from datetime import datetime, timedelta
 from django.conf import settings
 from django.db import transaction
 from django.db.models import Exists, OuterRef, QuerySet
+from django.utils.module_loading import import_string
 
 from hits.domain.answer_xml import AnswerError, FormAnswer, build_answer, build_form_answer
 from hits.marketplace.errors import Refused
@@ -31,9 +32,14 @@ from . import events, lifecycle
 from .events import EventType
 
 MAX_ANSWER_BYTES = 262_144
+MOST_PASSED_OVER = 50  # HITs that one accept looks at before it says that nothing is left
 TOO_LONG = f"The answer is too long: at most {MAX_ANSWER_BYTES // 1024} kB can be submitted."
 OWN_FORM = "This task has a form of its own: submit it from the task's page."
 NOT_PENDING = "There was a problem submitting your results: this task is not yours to submit any more."
+
+
+AcceptCheck = Callable[..., tuple[list[str], bool]]
+"""``settings.MARKETPLACE_ACCEPT_CHECK``: (worker_id, hit_id, held) to reasons, and whether they go for the group."""
 
 
 class CountryNeeded(Refused):
@@ -161,14 +167,35 @@ def _attempts() -> QuerySet[Attempt]:
 def _take_one(worker: Worker, slots: QuerySet[Assignment], now: datetime) -> Assignment:
     """Claim the first free slot, of HITs that this worker gave back before only when there is no other.
 
-    They had a reason to give it back, and the next one may suit them.
+    They had a reason to give it back, and the next one may suit them. A HIT that its requester's rules keep from this
+    worker is passed over; a rule that goes for the whole group ends the search.
     """
     gave_back = Exists(Attempt.objects.filter(worker=worker, assignment__hit=OuterRef("hit")))
+    said: list[str] = []
     for offered in (slots.exclude(gave_back), slots.filter(gave_back)):
-        slot = _free_slot(worker, offered, now)
-        if slot is not None and _claim(slot, worker, now):
-            return slot
-    raise Refused("There is no task of this kind left for you right now.")
+        passed: set[int] = set()
+        while len(passed) < MOST_PASSED_OVER:
+            slot = _free_slot(worker, offered.exclude(hit__in=passed), now)
+            if slot is None:
+                break
+            reasons, is_for_all = _requester_refuses(worker, slot)
+            if not reasons:
+                if _claim(slot, worker, now):
+                    return slot
+                break
+            if is_for_all:
+                raise Refused(" ".join(reasons))
+            said = said or reasons
+            passed.add(slot.hit_id)
+    raise Refused(" ".join(said) or "There is no task of this kind left for you right now.")
+
+
+def _requester_refuses(worker: Worker, slot: Assignment) -> tuple[list[str], bool]:
+    """Ask the requester's own rules within the accepting transaction: of two accepts at once one sees the other."""
+    mine = Assignment.objects.filter(worker=worker, state__in=[SlotState.PENDING, SlotState.SUBMITTED])
+    held = list(mine.values_list("hit__hit_id", flat=True))
+    check: AcceptCheck = import_string(settings.MARKETPLACE_ACCEPT_CHECK)
+    return check(worker_id=worker.worker_id, hit_id=slot.hit.hit_id, held=held)
 
 
 def _free_slot(worker: Worker, slots: QuerySet[Assignment], now: datetime) -> Assignment | None:

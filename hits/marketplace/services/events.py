@@ -96,6 +96,15 @@ def tell_expired(*, now: datetime, hit_type_pk: int | None = None, limit: int = 
     return told
 
 
+def tell_expired_before(*, hit: HIT, now: datetime) -> None:
+    """Tell that a HIT's offer ended, and that it became reviewable, before it is told that it is gone for good.
+
+    Nobody may have asked about it between its end and its disposal. Needs a transaction.
+    """
+    if hit.expires_at <= now:
+        _tell_expired(hit)
+
+
 def forget_expired(*, hit_type_pk: int, now: datetime) -> None:
     """Mark what has expired as told: a new setting tells of nothing that was over before it."""
     HIT.objects.filter(hit_type=hit_type_pk, told_expired=False, expires_at__lte=now).update(

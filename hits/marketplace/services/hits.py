@@ -12,6 +12,7 @@ from django.conf import settings
 from django.db import transaction
 from django.db.models import F
 
+from hits.domain import turns
 from hits.domain.external_question import ExternalQuestion
 from hits.domain.money import FeeSchedule, fee_schedule
 from hits.domain.qualifications import MASTERS_IDS, Comparator
@@ -186,6 +187,8 @@ def set_reviewing(*, hit: HIT, reviewing: bool) -> None:
 def dispose(*, hit: HIT, now: datetime) -> None:
     """Close a HIT for good and release what was held for slots nobody took (caller checked its status)."""
     hit = locked(hit.pk)
+    if hit.disposed_at is None:
+        events.tell_expired_before(hit=hit, now=now)
     if not HIT.objects.filter(pk=hit.pk, disposed_at=None).update(disposed_at=now):
         return
     untaken = Assignment.objects.filter(hit=hit, state=SlotState.OPEN).count()
@@ -200,7 +203,11 @@ def dispose_stale(*, now: datetime, limit: int = DISPOSED_AT_ONCE) -> int:
     """
     idle_since = now - DISPOSED_AFTER
     due = stale_hits(idle_since).order_by("pk")
-    return sum(_dispose_if_stale(pk, idle_since, now) for pk in due.values_list("pk", flat=True)[:limit])
+    done = 0
+    for pk in due.values_list("pk", flat=True)[:limit]:
+        done += _dispose_if_stale(pk, idle_since, now)
+        turns.rest()
+    return done
 
 
 @transaction.atomic

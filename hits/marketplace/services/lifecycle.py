@@ -7,6 +7,7 @@ from datetime import datetime
 from django.db import transaction
 from django.db.models import Q
 
+from hits.domain import turns
 from hits.marketplace.models import Assignment, Attempt, Outcome, SlotState
 
 from . import events, ledger
@@ -21,7 +22,11 @@ _ENDED = {
 
 def sweep_due(*, now: datetime, limit: int = 10_000) -> int:
     """Do everything that is due, in transactions of 200 slots; return how many slots changed."""
-    return _sweep(Q(), now=now, limit=limit)
+    done = 0
+    while done < limit and (changed := _sweep(Q(), now=now, limit=1)):
+        done += changed
+        turns.rest()
+    return done
 
 
 def sweep_hits(*, hit_pks: list[int], now: datetime) -> int:

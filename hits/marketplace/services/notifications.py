@@ -34,7 +34,7 @@ logger = logging.getLogger(__name__)
 FIRST_PAUSE = timedelta(minutes=1)  # longer than a POST may take, so that no other process sends it meanwhile
 LONGEST_PAUSE = timedelta(hours=1)
 GIVE_UP_AFTER = timedelta(days=1)
-PASS_SECONDS = 10.0
+PASS_SECONDS = 4.0
 KEPT_FOR = timedelta(days=30)
 TASK = "marketplace.deliver_notifications"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.contrib.auth.decorators import login_not_required
 from django.core.exceptions import RequestDataTooBig
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, RawPostDataException
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_POST
 
@@ -25,6 +25,8 @@ def requester_api(request: HttpRequest) -> HttpResponse:
 def _called(request: HttpRequest) -> HttpResponse:
     try:
         body = request.body
+    except RawPostDataException:  # a form with files was read as one; no call of the API is one
+        body = b""
     except RequestDataTooBig:
         refusal = ApiError("RequestTooLarge", "The request is too large.", status=413)
         return _http(wire.failure(refusal, wire.new_request_id()))

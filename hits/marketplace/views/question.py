@@ -1,7 +1,7 @@
 """An HTMLQuestion's page, inside a worker's frame on the HIT origin.
 
 The requester's HTML runs here, so the page has no origin of its own (``sandbox`` without allow-same-origin): it reads
-no cookie, no storage and nothing of the page around it. What it can do is run its scripts and send its form.
+no cookie, keeps nothing and sees nothing of the page around it. What it can do is run its scripts and send its form.
 """
 
 from __future__ import annotations
@@ -39,7 +39,8 @@ def question(request: HttpRequest, token: str) -> HttpResponse:
         submit_to=submit_to(attempt),
         assignment_id=attempt.assignment.assignment_id if attempt else NO_ASSIGNMENT,
     )
-    html = with_first_script(html, f"{settings.HIT_ORIGIN}{static('marketplace/page-dialogs.js')}")
+    for name in ("marketplace/page-dialogs.js", "js/hit/forgotten-storage.js"):
+        html = with_first_script(html, f"{settings.HIT_ORIGIN}{static(name)}")
     # A preview's form goes nowhere, whatever its script does.
     return _framed(
         HttpResponse(html), "sandbox allow-scripts allow-forms" if attempt else "sandbox allow-scripts"

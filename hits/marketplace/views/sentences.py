@@ -30,4 +30,10 @@ SENTENCES = (
     _("Bonus"),
     _("Paid out"),
     _("Adjustment"),
+    # hits/domain/notices: subjects of messages
+    _("You passed the qualification task."),
+    _("You passed the qualification task: its training is open to you."),
+    _("Your qualification task was graded: you did not pass."),
+    _("Your trainer answered: you are ready for the tasks."),
+    _("Your trainer answered: please try once more."),
 )

@@ -11,7 +11,7 @@ from django.utils.translation import gettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.clickjacking import xframe_options_sameorigin
 from django.views.decorators.csrf import csrf_exempt
-from django.views.decorators.http import require_POST
+from django.views.decorators.http import require_http_methods
 
 from hits.domain.crashpoints import crash_point
 from hits.marketplace.errors import Refused
@@ -25,17 +25,21 @@ OWN_FRAME = {"frame-ancestors": ["'self'"]}
 
 @csrf_exempt
 @login_not_required
-@require_POST
+@require_http_methods(["GET", "POST"])
 @never_cache
 @xframe_options_sameorigin
 @csp_replace(OWN_FRAME)  # type: ignore[arg-type]  # django-csp's types know no path parameters
 def submit_with_secret(request: HttpRequest, secret: str) -> HttpResponse:
-    """Take an answer at the address that only the present attempt was given."""
+    """Take an answer at the address that only the present attempt was given.
+
+    By GET as well: a form without a method sends so, and old pages do (LabelMe's, video annotation's). The secret in
+    the address is what permits it.
+    """
     try:
         handed = attempts.submit_with_secret(
             secret=secret,
             fields=_fields(request),  # first: it says what cannot be read
-            assignment_id=request.POST.get("assignmentId", ""),
+            assignment_id=_assignment_id(request),
             now=Clock.now(),
         )
     except Refused as refusal:
@@ -46,7 +50,6 @@ def submit_with_secret(request: HttpRequest, secret: str) -> HttpResponse:
 
 @csrf_exempt
 @login_not_required
-@require_POST
 @never_cache
 @xframe_options_sameorigin
 @csp_replace(OWN_FRAME)
@@ -56,6 +59,10 @@ def submit_signed_in(request: HttpRequest) -> HttpResponse:
     There is no CSRF token, since the form stands on the requester's page. A foreign site's form brings no
     session, the cookie being SameSite=Lax.
     """
+    if request.method != "POST":  # any page can make a signed-in browser ask for an address
+        return _refused(
+            request, gettext("Nothing was submitted: open the task from your list, and submit it there."), 405
+        )
     worker = find_worker(request)
     if worker is None:
         return _refused(request, gettext("Sign in first, then submit from the task's own page."), status=403)
@@ -63,7 +70,7 @@ def submit_signed_in(request: HttpRequest) -> HttpResponse:
         handed = attempts.submit_signed_in(
             worker=worker,
             fields=_fields(request),  # first: it says what cannot be read
-            assignment_id=request.POST.get("assignmentId", ""),
+            assignment_id=_assignment_id(request),
             now=Clock.now(),
         )
     except Refused as refusal:
@@ -71,10 +78,16 @@ def submit_signed_in(request: HttpRequest) -> HttpResponse:
     return _thanks(request, handed)
 
 
+def _assignment_id(request: HttpRequest) -> str:
+    """Return which assignment is meant; some pages put it into the address of a form that they send by POST."""
+    return request.POST.get("assignmentId") or request.GET.get("assignmentId", "")
+
+
 def _fields(request: HttpRequest) -> list[tuple[str, str]]:
     """Return all form fields in order, repeated names included."""
     try:
-        return [(name, value) for name, values in request.POST.lists() for value in values]
+        sent = request.POST if request.method == "POST" else request.GET
+        return [(name, value) for name, values in sent.lists() for value in values]
     except TooManyFieldsSent:
         raise Refused("The form has too many fields.") from None
     except RequestDataTooBig:

@@ -18,6 +18,7 @@ from hits.marketplace.formats.form_answers import bind
 from hits.marketplace.formats.question_form import parse_question_form
 from hits.marketplace.models import Clock, HITType, QuestionKind, Worker
 from hits.marketplace.selectors import market, statements
+from hits.marketplace.selectors import messages as letters
 from hits.marketplace.selectors import worker as own
 from hits.marketplace.services import attempts, lifecycle
 
@@ -26,6 +27,7 @@ from .form_media import FORM_MEDIA
 from .frames import preview_frame
 
 PER_PAGE = 50
+UNREAD = 3  # of the newest messages on the work list; the menu counts all
 # The requester's page, and then our own answer to its form.
 FRAMES = {"frame-src": ["'self'", "https:", settings.HIT_ORIGIN]}
 
@@ -42,6 +44,7 @@ def work_list(request: HttpRequest, worker: Worker) -> HttpResponse:
         "now": now,
         "groups": groups,
         "closed": closed,
+        "unread": letters.unread(worker, UNREAD),
         "tasks_left": sum(group.tasks_left for group in groups),
         "open_tasks": list(own.open_tasks(worker, now)),
         "earnings": own.earnings(worker),

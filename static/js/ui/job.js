@@ -15,10 +15,12 @@ const WORDS = {
   failed: 'Stopped with an error',
   cancelled: 'Cancelled',
 };
+// Before there is anything to count (as hits/templatetags/jobs.py says it).
+const PHASES = { queued: 'Waiting for a free worker', running: 'Preparing: loading models and data' };
 
 /** @returns {string} what stands beside a bar, such as "310 of 1000, 3.1 a second, 4 min left" */
 export function countWords(job) {
-  return job.total > 0 ? [`${job.done} of ${job.total}`, job.speed].filter(Boolean).join(', ') : '';
+  return job.total > 0 ? [`${job.done} of ${job.total}`, job.speed].filter(Boolean).join(', ') : (PHASES[job.state] ?? '');
 }
 
 /** @returns {string} a state in words; one that this page does not know yet as it is */

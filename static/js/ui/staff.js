@@ -6,12 +6,15 @@
  * - data-key="a" on a button or link: the key presses it while nobody is typing, unless keys are off (keys.js)
  * - data-submit-now on a form that fills a frame: it is sent as soon as the page stands
  * - on a narrow screen the navigation is scrolled to where the person is
+ * - data-hourly="ID" says what the reward in a field makes per hour (hourly.js)
  * - every .stage keeps its labels' size and draws data-boxes (see boxes/stage.js)
  */
 import { watchStages } from '../boxes/stage.js';
 import { isTyping } from '../boxes/keyboard.js';
 import { singleKeys } from './keys.js';
 import { toast } from './toast.js';
+import './hourly.js';
+import './kept-forms.js';
 
 /** Sets --v on every element with data-value. */
 export function setValues(root = document) {

@@ -17,19 +17,6 @@
   const tell = (message) => window.parent.postMessage({ from: 'old-page', ...message }, location.origin);
 
   /* -- what old scripts expect, and a frame without rights has not */
-  const kept = () => {
-    const items = new Map();
-    return {
-      getItem: (key) => items.get(String(key)) ?? null,
-      setItem: (key, value) => { items.set(String(key), String(value)); },
-      removeItem: (key) => { items.delete(String(key)); },
-      clear: () => items.clear(),
-      key: (index) => [...items.keys()][index] ?? null,
-      get length() { return items.size; },
-    };
-  };
-  for (const name of ['localStorage', 'sessionStorage']) Object.defineProperty(window, name, { value: kept(), configurable: true });
-  Object.defineProperty(document, 'cookie', { get: () => '', set: () => {}, configurable: true });
   window.alert = (text = '') => tell({ type: 'say', text: String(text) });
   window.confirm = () => true;
   window.prompt = (text, given = '') => given;

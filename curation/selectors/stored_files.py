@@ -1,0 +1,59 @@
+"""The files that curation's rows point at: the manifest or card of each folder, what it names, and teams' zips."""
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+
+from curation.models import Evaluation, FeatureSet, Scorer
+from curation.models.leaderboards import EntryState, LeaderboardEntry
+from curation.selectors.scorers import BEST
+from hits.selectors.stored_files import StoredFile
+
+MANIFEST, CARD = "manifest.json", "scorer.json"
+Named = Callable[[Mapping[str, Any]], Iterator[tuple[str, str]]]
+
+
+def curation_files() -> Iterator[StoredFile]:
+    """Yield every file of feature sets, scorers, evaluations and leaderboard entries that has a hash."""
+    for made in FeatureSet.objects.filter(is_complete=True).iterator():
+        yield from _folder("vectors", f"set {made.pk}", made.path, MANIFEST, made.sha256, _shards)
+    for scorer in Scorer.objects.filter(is_ready=True).iterator():
+        folder = f"{scorer.path}/{BEST}"
+        yield from _folder("scorer", scorer.name, folder, CARD, scorer.weights_sha256, _weights)
+    for evaluation in Evaluation.objects.exclude(path="").iterator():
+        yield from _folder(
+            "evaluation", f"{evaluation.pk}", evaluation.path, MANIFEST, evaluation.sha256, _named
+        )
+    kept = LeaderboardEntry.objects.exclude(state=EntryState.REFUSED)  # a refused zip is removed
+    for entry in kept.iterator():
+        yield StoredFile("leaderboard entry", f"{entry.pk}", entry.path, entry.sha256)
+
+
+def _folder(
+    kind: str, owner: str, folder: str, listing: str, sha256: str, named: Named
+) -> Iterator[StoredFile]:
+    """Yield a folder’s listing, and what it names if it can be read; its own hash says whether it may be believed."""
+    yield StoredFile(kind, owner, f"{folder}/{listing}", sha256)
+    try:
+        found = json.loads((Path(settings.MEDIA_ROOT) / folder / listing).read_text("utf-8"))
+        for name, digest in named(found):
+            yield StoredFile(kind, owner, f"{folder}/{name}", digest)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return  # the listing itself is reported
+
+
+def _shards(manifest: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    for entry in (*manifest["shards"], manifest["items"]):
+        yield entry["file"], entry["sha256"]
+
+
+def _weights(card: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    for entry in card["files"].values():
+        yield entry["file"], entry["sha256"]
+
+
+def _named(manifest: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    yield from manifest["files"].items()

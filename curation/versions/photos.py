@@ -1,0 +1,65 @@
+"""The photos that evaluation sets ask about: which may be passed on, and what a list of them says.
+
+A photo is passed on where its licence is one that lets others have copies; ``all`` and ``none`` are the organisers'
+own word. The others are named by their source's address. The sha256 is of our file, upright and without metadata.
+"""
+
+import re
+from collections.abc import Collection, Iterator
+from typing import Any
+
+from curation.models import DatasetVersion, VersionImage
+from curation.selectors.leaderboards import PHOTOS
+from hits.models import Image
+
+LICENSED, EVERY, NONE = "licensed", "all", "none"
+CHOICES = (LICENSED, EVERY, NONE)
+FIELDS = ("image", "file", "sha256", "bytes", "width", "height", "credit", "licence", "source")
+_OPEN = re.compile(
+    r"\s*(cc0|cc[ -]by|creative commons|public domain|pdm\b|no known copyright|apache|mit\b|bsd\b|unlicense)",
+    re.IGNORECASE,
+)
+
+
+def lets_copies_be_given(licence: str) -> bool:
+    """Tell whether a licence, by its name, lets copies be given to others (with credit and licence beside them)."""
+    return bool(_OPEN.match(licence))
+
+
+def photo_rows(version: DatasetVersion, urls: Collection[str], *, passing: str) -> Iterator[dict[str, Any]]:
+    """Yield one row for each photo that rows call by one of ``urls``, in the order of the version.
+
+    ``file`` is its name among the files, null where it may not be passed on; ``image`` what instances call it.
+    """
+    standing = Image.objects.filter(project=version.project_id, withdrawn_at__isnull=True).order_by("-pk")
+    sealed = VersionImage.objects.filter(version=version).order_by("pk")
+    by_hash = {
+        image.sha256: image for image in standing.filter(sha256__in=sealed.order_by().values("sha256"))
+    }
+    for row in sealed:
+        if row.url not in urls:
+            continue
+        image = by_hash.get(row.sha256)
+        if image is None:  # taken down since: what it was called stays, and nothing of it is given
+            yield dict.fromkeys(FIELDS) | {"image": row.url, "sha256": row.sha256, "source": ""}
+            continue
+        given = passing == EVERY or (passing == LICENSED and lets_copies_be_given(image.licence))
+        ending = str(image.file.name).rpartition(".")[2]
+        yield {
+            "image": row.url,
+            "file": f"{PHOTOS}/{image.sha256}.{ending}" if given else None,
+            "sha256": image.sha256,
+            "bytes": image.bytes,
+            "width": image.width,
+            "height": image.height,
+            "credit": image.credit,
+            "licence": image.licence,
+            "source": image.source_url,
+        }
+
+
+def photo_counts(rows: list[dict[str, Any]]) -> dict[str, int]:
+    """Return how many are passed on, how many are named by their source, and how many a team cannot get."""
+    passed = sum(row["file"] is not None for row in rows)
+    sourced = sum(row["file"] is None and bool(row["source"]) for row in rows)
+    return {"passed_on": passed, "by_source": sourced, "nowhere": len(rows) - passed - sourced}

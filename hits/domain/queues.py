@@ -1,0 +1,110 @@
+"""Which queue each background task waits in, which worker takes it, and how often the clock sends what it sends.
+
+The one table of it: Celery's routes, the rows of jobs, the workers' command lines and the beat are made from it.
+"""
+
+from enum import StrEnum
+
+
+class Queue(StrEnum):
+    """Kinds of background work that may wait for one another."""
+
+    TICK = "tick"
+    """What the clock sends."""
+
+    DEFAULT = "default"
+    """Short jobs that somebody waits for; long ones do a turn and go to the back."""
+
+    MAIL = "mail"
+    IO = "io"
+    CPU = "cpu"
+    GPU = "gpu"
+
+
+LIGHT, HEAVY = "light", "heavy"
+WORKERS: dict[str, tuple[Queue, ...]] = {
+    LIGHT: (Queue.TICK, Queue.DEFAULT, Queue.MAIL),
+    HEAVY: (Queue.CPU, Queue.GPU, Queue.IO),
+}
+LIGHT_SLOTS = 2  # one for the clock's tasks, one for jobs
+LIGHT_QUEUES = WORKERS[LIGHT]
+
+QUEUE_OF: dict[str, Queue] = {
+    "hits.sweep_jobs": Queue.TICK,
+    "hits.sync_live_batches": Queue.TICK,
+    "hits.reconcile_batches": Queue.TICK,
+    "hits.process_notifications": Queue.TICK,
+    "hits.forget_notifications": Queue.TICK,
+    "marketplace.sweep_due": Queue.TICK,
+    "marketplace.forget_notifications": Queue.TICK,
+    "validation.evaluate_rules": Queue.TICK,
+    "validation.refresh_reports": Queue.TICK,
+    "validation.ask_one_more": Queue.TICK,
+    "validation.note_applicants": Queue.TICK,
+    "marketplace.deliver_notifications": Queue.MAIL,
+    "hits.publish_batch": Queue.DEFAULT,
+    "hits.sync_batch": Queue.DEFAULT,
+    "hits.approve_waiting": Queue.DEFAULT,
+    "hits.close_batch": Queue.DEFAULT,
+    "hits.settle_decisions": Queue.DEFAULT,
+    "hits.reconcile_batch": Queue.DEFAULT,
+    "hits.settle_top_up": Queue.DEFAULT,
+    "hits.extend_batch": Queue.DEFAULT,
+    "hits.settle_results": Queue.DEFAULT,
+    "validation.answer_applicants": Queue.DEFAULT,
+    # These three wait with the heavy ones when they have much to read: see their services.
+    "validation.compute_report": Queue.DEFAULT,
+    "validation.make_rater_rows": Queue.DEFAULT,
+    "validation.decide_items": Queue.DEFAULT,
+    "hits.import_zip": Queue.IO,
+    "curation.import_source": Queue.IO,
+    "curation.seal_version": Queue.IO,
+    "curation.plan_version": Queue.IO,
+    "curation.import_scorer": Queue.IO,
+    "curation.build_leaderboard": Queue.IO,
+    "curation.deduplicate_images": Queue.CPU,
+    "curation.build_comparison_round": Queue.CPU,
+    "curation.make_features": Queue.CPU,
+    "curation.make_feature_shard": Queue.CPU,
+    "curation.check_leakage": Queue.CPU,
+    "curation.propose_boxes": Queue.CPU,
+    "curation.propose_boxes_of_part": Queue.CPU,
+    "curation.measure_proposals": Queue.CPU,
+    "curation.analyse_texts": Queue.CPU,
+    "curation.evaluate": Queue.CPU,
+    "curation.analyse_errors": Queue.CPU,
+    "curation.run_ablations": Queue.CPU,
+    "curation.audit_shortcuts": Queue.CPU,
+    "curation.score_entry": Queue.CPU,
+    "curation.train_scorer": Queue.CPU,
+}
+
+EVERY_SECONDS: dict[str, float] = {
+    "marketplace.deliver_notifications": 2.0,
+    "hits.process_notifications": 5.0,
+    "hits.sweep_jobs": 10.0,
+    "hits.sync_live_batches": 20.0,
+    "validation.note_applicants": 20.0,
+    "marketplace.sweep_due": 30.0,
+    "validation.ask_one_more": 120.0,
+    "hits.reconcile_batches": 300.0,
+    "validation.evaluate_rules": 300.0,
+    "marketplace.forget_notifications": 3600.0,
+    "hits.forget_notifications": 3600.0,
+    "validation.refresh_reports": 3600.0,
+}
+
+
+def queue_of(task: str) -> Queue:
+    """Return the queue of a task; one that is in no table waits with the short jobs."""
+    return QUEUE_OF.get(task, Queue.DEFAULT)
+
+
+def slots_by_queue(heavy_slots: int) -> dict[str, int]:
+    """Return for how many tasks at once each queue's worker is configured.
+
+    Args:
+        heavy_slots: how many heavy ones run at once (``WORKER_CONCURRENCY``).
+    """
+    slots = {LIGHT: LIGHT_SLOTS, HEAVY: heavy_slots}
+    return {queue.value: slots[worker] for worker, queues in WORKERS.items() for queue in queues}

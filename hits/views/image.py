@@ -1,0 +1,84 @@
+"""One photo: its description, and taking it down or putting it back."""
+
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_http_methods, require_POST
+
+from hits.forms.images import ImageForm
+from hits.models import Image, Project
+from hits.mturk.boto import marketplace
+from hits.selectors.images import image_url
+from hits.selectors.take_down import changes_of, consequences
+from hits.services import images, take_down
+from hits.services.errors import Refused
+from hits.views.access import project_page
+from hits.views.who import person
+
+CHANGES_SHOWN = 20
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@project_page()
+def project_image(request: HttpRequest, project: Project, image_id: int) -> HttpResponse:
+    """Show a photo; a POST changes what is said about it."""
+    image = get_object_or_404(Image, pk=image_id, project=project)
+    form = ImageForm(request.POST or None, initial=ImageForm.values_of(image))
+    if request.method == "POST" and form.is_valid():
+        changed = images.describe_image(image=image, by=person(request), **form.cleaned_data)
+        messages.success(request, "Saved." if changed else "Nothing was changed.")
+        return redirect("project-image", project.slug, image.pk)
+    return _page(request, image, form, status=400 if form.errors else 200)
+
+
+@require_POST
+@project_page()
+def image_take_down(request: HttpRequest, project: Project, image_id: int) -> HttpResponse:
+    """Take a photo down, and write to those who have it in hand."""
+    image = get_object_or_404(Image, pk=image_id, project=project)
+    try:
+        ended = take_down.take_down(image=image, reason=request.POST.get("reason", ""), by=person(request))
+    except Refused as error:
+        messages.error(request, f"Not taken down: {error}.")
+    else:
+        written = take_down.tell_workers(image=image, marketplace=marketplace())
+        told = (
+            f" {written} worker{'' if written == 1 else 's'} who had it in hand got a message."
+            if written
+            else ""
+        )
+        tasks = f"{ended} open task{'' if ended == 1 else 's'}"
+        messages.success(request, f"{image.name} is taken down. {tasks} will end within a minute.{told}")
+    return redirect("project-image", project.slug, image.pk)
+
+
+@require_POST
+@project_page()
+def image_put_back(request: HttpRequest, project: Project, image_id: int) -> HttpResponse:
+    """Put a photo back."""
+    image = get_object_or_404(Image, pk=image_id, project=project)
+    try:
+        take_down.put_back(image=image, reason=request.POST.get("reason", ""), by=person(request))
+    except Refused as error:
+        messages.error(request, f"Not put back: {error}.")
+    else:
+        messages.success(
+            request, f"{image.name} is back. Extend its batches by days to offer its tasks again."
+        )
+    return redirect("project-image", project.slug, image.pk)
+
+
+def _page(request: HttpRequest, image: Image, form: ImageForm, status: int) -> HttpResponse:
+    context: dict[str, Any] = {
+        "project": image.project,
+        "section": "images",
+        "image": image,
+        "url": image_url(image),
+        "form": form,
+        "found": consequences(image),
+        "changes": changes_of(image)[:CHANGES_SHOWN],
+        "longest_reason": take_down.LONGEST_REASON,
+    }
+    return render(request, "hits/image.html", context, status=status)

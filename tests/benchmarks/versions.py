@@ -1,0 +1,152 @@
+"""Seal, export and read back a version: ``python -m tests.benchmarks.versions [--photos N] [--pairs N]``.
+
+Each step runs in a process of its own on an SQLite database of its own, so that its peak memory is its own, the
+interpreter and Django included. While the version is sealed another process asks every few milliseconds whether it
+may write; the longest time that it may not is how long the others wait.
+"""
+
+import argparse
+import json
+import os
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from hits.management.memory import peak_mib
+from tests.benchmarks._machine import machine
+
+PHOTOS, PAIRS = 1_000, 3_524
+CORPUS_PHOTOS, CORPUS_PAIRS = 103_000, 363_000
+MOST_MIB = 400
+STEPS = ("fill", "plan", "seal", "export", "read")
+ASK_SECONDS = 0.005
+NAME = "v1.0"
+
+
+def measured(photos: int, pairs: int, steps: tuple[str, ...] = STEPS) -> dict[str, Any]:
+    """Return seconds, processor time and peak memory of each step, and how long others could not write."""
+    with tempfile.TemporaryDirectory(prefix="versions-") as folder:
+        return {step: _step(step, Path(folder), photos, pairs) for step in steps}
+
+
+def _step(step: str, folder: Path, photos: int, pairs: int) -> dict[str, Any]:
+    environment = os.environ | {
+        "DJANGO_SETTINGS_MODULE": "annotation_site.settings",
+        "DEERSTALKER_VAR": str(folder),
+        "MEDIA_ROOT": str(folder / "media"),
+        "SQLITE_PATH": str(folder / "bench.sqlite3"),
+        "DATABASE_URL": "",
+        "DEBUG": "0",
+    }
+    command = [sys.executable, "-m", "tests.benchmarks.versions", "--step", step, "--folder", str(folder)]
+    command += ["--photos", str(photos), "--pairs", str(pairs)]
+    child = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE)
+    waited = _watched(folder / "bench.sqlite3", child) if step == "seal" else None
+    said, _ = child.communicate()
+    if child.returncode:
+        raise SystemExit(f"{step}: failed")
+    found: dict[str, Any] = json.loads(said.splitlines()[-1])
+    return found if waited is None else found | {"locked_seconds": round(waited, 2)}
+
+
+def _watched(database: Path, child: "subprocess.Popen[bytes]") -> float:
+    """Return the longest time, in seconds, in which nobody else could begin to write."""
+    connection = sqlite3.connect(database, timeout=0, isolation_level=None)
+    longest, free = 0.0, time.monotonic()
+    while child.poll() is None:
+        try:
+            connection.execute("BEGIN IMMEDIATE")
+            connection.execute("ROLLBACK")
+            longest = max(longest, time.monotonic() - free)
+            time.sleep(ASK_SECONDS)
+            free = time.monotonic()
+        except sqlite3.OperationalError:
+            time.sleep(ASK_SECONDS)
+    connection.close()
+    return longest
+
+
+def _run(step: str, folder: Path, photos: int, pairs: int) -> dict[str, Any]:
+    """Do one step here; its figures."""
+    import django
+
+    django.setup()
+    started, used = time.perf_counter(), time.process_time()
+    found = _WORK[step](folder, photos, pairs)
+    return found | {
+        "seconds": round(time.perf_counter() - started, 2),
+        "cpu_seconds": round(time.process_time() - used, 2),
+        "peak_mib": round(peak_mib()),
+    }
+
+
+def _fill(folder: Path, photos: int, pairs: int) -> dict[str, Any]:
+    from django.contrib.auth.models import User
+    from django.core.management import call_command
+
+    from hits.services import projects
+    from tests.support.many_pairs import fill_pairs
+
+    call_command("migrate", verbosity=0)
+    project = projects.create_project(name="Bench", by=User.objects.create_superuser("bench"))
+    fill_pairs(project, photos, pairs)
+    return {}
+
+
+def _plan(folder: Path, photos: int, pairs: int) -> dict[str, Any]:
+    from curation.models import DatasetVersion
+    from curation.versions.build import plan_version
+    from hits.models import Project
+
+    plan = plan_version(DatasetVersion(project=Project.objects.get()))
+    return {"images": plan.image_count, "rows": plan.row_count}
+
+
+def _seal(folder: Path, photos: int, pairs: int) -> dict[str, Any]:
+    from curation.services import make_sealed_version
+    from hits.models import Project
+
+    version = make_sealed_version(project=Project.objects.get(), name=NAME, by=None)
+    return {"images": version.images.count(), "rows": version.rows.count(), "seal": version.manifest_sha256}
+
+
+def _export(folder: Path, photos: int, pairs: int) -> dict[str, Any]:
+    from curation.models import DatasetVersion
+    from curation.versions.export_sherlock import export_version
+
+    written = export_version(DatasetVersion.objects.get(), folder / "out")
+    return {"seal": written.seal, "mib": round(sum(file.bytes for file in written.files) / 2**20)}
+
+
+def _read(folder: Path, photos: int, pairs: int) -> dict[str, Any]:
+    from curation.versions.read import check_export
+
+    return {"pairs": check_export(folder / "out")}
+
+
+_WORK = {"fill": _fill, "plan": _plan, "seal": _seal, "export": _export, "read": _read}
+
+
+def main() -> None:
+    """Measure, or do one step of it."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--photos", type=int, default=PHOTOS, help=f"the corpus: {CORPUS_PHOTOS}")
+    parser.add_argument("--pairs", type=int, default=PAIRS, help=f"the corpus: {CORPUS_PAIRS}")
+    parser.add_argument("--step", choices=STEPS, help=argparse.SUPPRESS)
+    parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.step:
+        figures = _run(options.step, options.folder, options.photos, options.pairs)
+        sys.stdout.write(json.dumps(figures) + "\n")
+        return
+    found = {"photos": options.photos, "pairs": options.pairs, "load": os.getloadavg()[0]} | machine()
+    figures = found | measured(options.photos, options.pairs)
+    sys.stdout.write(json.dumps(figures, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,42 @@
+"""A large draft in a browser: its contents are counted by a job, and shown when the job is done."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.urls import reverse
+from playwright.sync_api import expect
+
+from curation import services
+from curation.services import drafts
+from curation.tasks import versions as tasks
+from hits.models import Job, Project
+from tests.support.axe import check_sizes
+from tests.support.many_pairs import fill_pairs
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+SIZES = [(390, "light"), (1280, "light")]
+
+
+def test_a_large_draft_is_counted_by_a_job(
+    site: str,
+    project: Project,
+    open_page: Callable[..., Any],
+    sign_in: Any,
+    researcher: User,
+) -> None:
+    fill_pairs(project, 40, drafts.AT_ONCE + 1)
+    draft = services.create_version(project=project, name="v1", by=None)
+    page = open_page()
+    sign_in(page, researcher.username)
+    address = site + reverse("version", args=[draft.pk])
+    page.goto(address)
+    check_sizes(page, "to be counted", SIZES)
+    page.get_by_role("button", name="Count its contents").click()
+    expect(page.get_by_role("link", name="Count the contents of v1")).to_be_visible()
+    check_sizes(page, "while it is counted", SIZES)
+    tasks.plan(Job.objects.get(task="curation.plan_version").pk)
+    page.goto(address)
+    expect(page.get_by_text(f"+{drafts.AT_ONCE + 1} added")).to_be_visible()
+    check_sizes(page, "counted", SIZES)

@@ -1,0 +1,415 @@
+"""Queues and turns: each task has its place, light work shares its slots, parts need no messages of their own."""
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from celery import current_app
+from django.conf import settings
+from django.db import connection
+from django.utils import timezone
+
+from annotation_site import beat
+from annotation_site.workers import worker_commands
+from hits import tasks
+from hits.domain import queues, turns
+from hits.domain.queues import EVERY_SECONDS, QUEUE_OF, Queue
+from hits.domain.states import BatchState, JobState
+from hits.domain.turns import TurnOver
+from hits.marketplace.models import HIT
+from hits.models import Batch, Heartbeat, Image, Job, Project, Reconciliation
+from hits.mturk.boto import marketplace
+from hits.mturk.port import Failure, MarketplaceError
+from hits.selectors import batches as selectors
+from hits.services import collect, jobs, polling, reconcile, slots, ticks, wakeups, worker
+from hits.services.job_parts import Part, Split
+from hits.services.rate import BURST, PATIENCE_SECONDS, Pace
+from tests.support import market, wake_ups
+from tests.support.failing import planned
+from tests.support.loop import published
+
+pytestmark = pytest.mark.django_db(transaction=True)
+MakeImage = Callable[..., Image]
+LIGHT = [queue.value for queue in queues.LIGHT_QUEUES]
+
+
+@pytest.fixture(autouse=True)
+def empty_queue() -> Iterator[None]:
+    wake_ups.forget()
+    Heartbeat.objects.all().delete()
+    yield
+    wake_ups.forget()
+
+
+@pytest.fixture
+def light() -> Iterator[None]:
+    """Make this process one of the light worker's."""
+    with worker.acting_as("light", LIGHT, 2):
+        yield
+
+
+def _registered() -> set[str]:
+    current_app.loader.import_default_modules()
+    ours = ("hits.", "marketplace.", "validation.", "curation.")
+    return {name for name in current_app.tasks if name.startswith(ours)}
+
+
+def test_every_registered_task_is_in_the_table_and_nothing_else() -> None:
+    known = {name for name in _registered() if not name.startswith(("hits.test_", "hits.nothing"))}
+    assert known == set(QUEUE_OF)
+    assert set(EVERY_SECONDS) <= set(QUEUE_OF)
+    assert {QUEUE_OF[name] for name in EVERY_SECONDS} <= {Queue.TICK, Queue.MAIL}
+    assert {route["queue"] for route in settings.CELERY_TASK_ROUTES.values()} == {
+        queue.value for queue in set(QUEUE_OF.values())
+    }
+
+
+def test_two_workers_take_all_queues_between_them_and_one_has_the_beat() -> None:
+    light, heavy = worker_commands()
+    taken = [command[command.index("--queues") + 1].split(",") for command in (light, heavy)]
+    assert taken == [["tick", "default", "mail"], ["cpu", "gpu", "io"]]
+    assert ("--beat" in light, "--beat" in heavy) == (True, False)
+    assert [command[command.index("--concurrency") + 1] for command in (light, heavy)] == ["2", "1"]
+    assert settings.QUEUE_SLOTS == {"tick": 2, "default": 2, "mail": 2, "cpu": 1, "gpu": 1, "io": 1}
+
+
+def test_messages_carry_no_end_and_are_acknowledged_early() -> None:
+    conf = current_app.conf
+    assert all("expires" not in entry.get("options", {}) for entry in conf.beat_schedule.values())
+    assert (conf.task_acks_late, conf.worker_prefetch_multiplier) == (False, 1)
+    assert conf.worker_cancel_long_running_tasks_on_connection_loss is False
+
+
+def test_a_job_waits_in_its_tasks_queue_and_so_do_its_parts() -> None:
+    job = jobs.enqueue(task="curation.make_features", title="Whole", queue=False)
+    with jobs.claimed(job.pk):
+        raise Split(task="curation.make_feature_shard", parts=[Part(f"Part {n}", 1) for n in range(50)])
+    assert set(Job.objects.values_list("queue", flat=True)) == {Queue.CPU}
+    assert wake_ups.by_queue() == {Queue.CPU: 2}  # of fifty parts, for one slot
+    assert jobs.enqueue(task="hits.sync_batch", title="Sync", queue=False).queue == Queue.DEFAULT
+    assert jobs.enqueue(task="hits.sync_batch", title="Sync", queue=False, on=Queue.IO).queue == Queue.IO
+
+
+# --- the clock's tasks
+
+
+def _piled_up(name: str, count: int, work: Callable[[], object]) -> None:
+    for _ in range(count):
+        ticks.run(name, work)
+
+
+def test_messages_that_piled_up_run_their_task_once_an_interval() -> None:
+    ran: list[float] = []
+    _piled_up("hits.sweep_jobs", 100, lambda: ran.append(time.monotonic()))
+    assert len(ran) == 1
+    past = timezone.now() - timedelta(seconds=EVERY_SECONDS["hits.sweep_jobs"])
+    Heartbeat.objects.update(at=past)
+    _piled_up("hits.sweep_jobs", 100, lambda: ran.append(time.monotonic()))
+    assert len(ran) == 2
+
+
+def test_a_tasks_turn_ends_and_its_next_message_goes_on_where_it_was(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(ticks, "TICK_SECONDS", 0.05)
+    done: list[int] = []
+
+    def work() -> None:
+        for number in range(turns.place().get("number", 0), 6):
+            done.append(number)
+            time.sleep(0.03)
+            if number < 5:
+                turns.rest(number=number + 1)
+
+    rounds = 0
+    while len(done) < 6 and rounds < 10:
+        ticks.run("hits.sweep_jobs", work)
+        rounds += 1
+    assert done == [0, 1, 2, 3, 4, 5]
+    assert 2 <= rounds < 6
+    assert wake_ups.by_queue()[Queue.TICK] == rounds - 1  # it goes to the back of the queue itself
+    ticks.run("hits.sweep_jobs", work)
+    assert len(done) == 6  # the pass is over, so its interval counts again
+
+
+def test_a_task_that_runs_elsewhere_is_left_alone_until_its_process_must_be_dead() -> None:
+    now = timezone.now()
+    row = Heartbeat.objects.create(
+        name="hits.sweep_jobs", at=now - timedelta(minutes=5), held_until=now + timedelta(seconds=30)
+    )
+    ran: list[int] = []
+    ticks.run("hits.sweep_jobs", lambda: ran.append(1))
+    assert not ran
+    Heartbeat.objects.filter(pk=row.pk).update(held_until=now)
+    ticks.run("hits.sweep_jobs", lambda: ran.append(1))
+    assert ran == [1]
+
+
+def test_a_task_that_fails_gives_its_row_back() -> None:
+    def fails() -> None:
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        ticks.run("hits.sweep_jobs", fails)
+    assert Heartbeat.objects.get().held_until is None
+
+
+def test_the_clock_sends_no_more_once_a_hundred_messages_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(beat, "MOST_WAITING", 5)
+    scheduler = beat.Scheduler(app=current_app._get_current_object(), lazy=True, schedule_filename="unused")
+    entry = scheduler.Entry(
+        name="hits.sweep_jobs", task="hits.sweep_jobs", schedule=10.0, app=current_app._get_current_object()
+    )
+    for _ in range(20):
+        scheduler.apply_async(entry, advance=False)
+    assert wake_ups.by_queue() == {Queue.TICK: 5}
+
+
+# --- short jobs
+
+
+def test_a_worker_leaves_one_slot_to_the_clock_and_the_next_in_line_is_sent_for(light: None) -> None:
+    first, second, third = (
+        jobs.enqueue(task="hits.sync_batch", title=f"Sync {n}", queue=False) for n in range(3)
+    )
+    with jobs.claimed(first.pk) as progress:
+        assert progress is not None
+        with jobs.claimed(second.pk) as other:
+            assert other is None
+    assert jobs.claimed(second.pk).__enter__() is not None
+    with worker.acting_as("another machine's", LIGHT, 2), jobs.claimed(third.pk) as elsewhere:
+        assert elsewhere is not None  # each worker counts its own
+
+
+def test_jobs_take_turns_and_go_to_the_back(
+    light: None, monkeypatch: pytest.MonkeyPatch, project: Project, make_image: MakeImage
+) -> None:
+    """Three publications through one slot: none waits for another's end, and each HIT is made once."""
+    monkeypatch.setattr(slots, "TURN_SECONDS", 0.15)
+    market.fund(100_000_000)
+    published = [planned(project, make_image(1), 25) for _ in range(3)]
+    wake_ups.forget()
+    taken: list[int] = []
+    for _ in range(100):
+        job = _next_told()
+        if job is None:
+            break
+        taken.append(job)
+        slots.run_in_worker(tasks.publish_batch, job)
+    assert not Job.objects.exclude(state=JobState.DONE).exists()
+    assert min(taken.count(pk) for pk in taken) > 1  # more than one turn each
+    assert taken[:3] != [taken[0]] * 3
+    assert taken[:3] == sorted(set(taken))
+    for batch in published:
+        batch.refresh_from_db()
+        assert batch.state == BatchState.LIVE
+    assert HIT.objects.count() == 75
+
+
+def _next_told() -> int | None:
+    """Return the job of the one message that waits, as the worker takes it; at first, of the oldest."""
+    waiting = Job.objects.filter(state=JobState.QUEUED)
+    told = waiting.exclude(woken_at=None).order_by("woken_at").first() or waiting.order_by("pk").first()
+    if told is not None:
+        Job.objects.filter(pk=told.pk).update(woken_at=None)
+    return told.pk if told is not None else None
+
+
+def test_what_somebody_stops_between_two_turns_stops(light: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(slots, "TURN_SECONDS", 0.0)
+    job = jobs.enqueue(task="hits.sync_batch", title="Sync", queue=False)
+    with jobs.claimed(job.pk) as progress:
+        assert progress is not None
+        progress.tally["seen"] = 3
+        progress.step(3, 10)
+        turns.rest(after=3)
+    job.refresh_from_db()
+    assert (job.state, job.done, job.total) == (JobState.QUEUED, 3, 10)
+    with jobs.claimed(job.pk) as again:
+        assert again is not None
+        assert (again.place, again.tally) == ({"after": 3}, {"seen": 3})
+        again.step(1, 7)
+    job.refresh_from_db()
+    assert (job.state, job.done, job.total) == (JobState.DONE, 10, 10)
+    other = jobs.enqueue(task="hits.sync_batch", title="Sync", queue=False)
+    with jobs.claimed(other.pk):
+        turns.rest()
+    jobs.cancel(job=other)
+    with jobs.claimed(other.pk) as nothing:
+        assert nothing is None
+
+
+def test_a_look_at_everything_takes_many_turns_and_sees_all_of_it(
+    project: Project, make_image: MakeImage
+) -> None:
+    """Each turn is over after one HIT; the pass ends, and what it counts is what one look counts."""
+    market.fund(100_000)
+    batch = published(project, [make_image(n) for n in range(4)])
+    before = Batch.objects.get(pk=batch.pk).synced_at
+    place: dict[str, Any] = {}
+    number_of_turns = 0
+    for _ in range(60):
+        number_of_turns += 1
+        try:
+            with turns.turn(0.0, place):
+                polling.look_at_open(marketplace=marketplace(), place=place)
+        except TurnOver as over:
+            place = over.place
+        else:
+            break
+    assert 3 <= number_of_turns < 60
+    after = Batch.objects.get(pk=batch.pk).synced_at
+    assert after is not None
+    assert before != after
+
+
+def test_a_comparison_in_turns_comes_to_what_one_comes_to(project: Project, make_image: MakeImage) -> None:
+    market.fund(100_000)
+    batch = published(project, [make_image(n) for n in range(5)])
+    Job.objects.update(state=JobState.DONE)  # nobody publishes it
+    first = reconcile.reconcile_batch(batch=batch, marketplace=marketplace())
+    whole = reconcile.summary(first)
+    place: dict[str, Any] = {}
+    for _ in range(20):
+        try:
+            with turns.turn(-1.0):
+                reconcile.reconcile_open(marketplace=marketplace(), place=place)
+        except TurnOver as over:
+            place = over.place
+        else:
+            break
+    [row] = Reconciliation.objects.exclude(pk=first.pk)
+    assert reconcile.summary(row) == whole
+    assert whole["hits"] == 5
+
+
+@pytest.mark.parametrize("look", ["copied", "compared"])
+def test_a_batch_is_looked_at_while_others_write(
+    project: Project, make_image: MakeImage, monkeypatch: pytest.MonkeyPatch, look: str
+) -> None:
+    """More HITs than are read at once: a question left open meanwhile would keep SQLite from writing."""
+    monkeypatch.setattr(selectors, "AT_ONCE", 2)
+    market.fund(100_000)
+    batch = published(project, [make_image(n) for n in range(5)])
+    seen: list[str] = []
+    port = marketplace()
+
+    class Busy:
+        environment = port.environment
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(port, name)
+
+        def list_assignments(self, hit_id: str) -> Any:
+            seen.append(hit_id)
+            writer = threading.Thread(target=_write_something)
+            writer.start()
+            writer.join()
+            return port.list_assignments(hit_id)
+
+    if look == "copied":
+        assert collect.sync_batch(batch=batch, marketplace=Busy()).hits == 5  # type: ignore[arg-type]
+    else:
+        assert reconcile.reconcile_batch(batch=batch, marketplace=Busy()).hits == 5  # type: ignore[arg-type]
+    assert len(set(seen)) == 5
+
+
+def _write_something() -> None:
+    try:
+        jobs.beat()
+    finally:
+        connection.close()
+
+
+# --- parts
+
+
+@pytest.fixture
+def parts(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Return thirty parts of one whole, none of them told of."""
+    whole = jobs.enqueue(task="curation.make_features", title="Whole", queue=False)
+    with jobs.claimed(whole.pk):
+        raise Split(task="hits.test_part", parts=[Part(f"Part {n}", 1) for n in range(30)])
+    Job.objects.filter(parent=whole).update(queue=Queue.CPU, woken_at=None)
+    wake_ups.forget()
+    return list(Job.objects.filter(parent=whole).order_by("pk").values_list("pk", flat=True))
+
+
+def _do_part(pk: int) -> None:
+    with jobs.claimed(pk) as progress:
+        if progress is not None:
+            progress.advance(1)
+
+
+def test_a_process_goes_on_with_parts_of_one_whole_without_messages(parts: list[int]) -> None:
+    slots.run_in_worker(_do_part, parts[0])
+    rows = Job.objects.filter(pk__in=parts)
+    assert set(rows.values_list("state", "runs")) == {(JobState.DONE, 1)}
+    assert sum(wake_ups.by_queue().values()) <= 1  # the whole's own
+
+
+def test_parts_make_room_for_another_job_of_their_queue_and_for_others_after_a_while(
+    parts: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = jobs.enqueue(task="curation.evaluate", title="Other", queue=False)
+    slots.run_in_worker(_do_part, parts[0])
+    assert Job.objects.filter(pk__in=parts, state=JobState.DONE).count() == 1
+    assert wake_ups.by_queue() == {Queue.CPU: 1}  # who waits longest is sent for
+    Job.objects.filter(pk=other.pk).update(state=JobState.DONE)
+    monkeypatch.setattr(slots, "PARTS_SECONDS", 0.0)
+    slots.run_in_worker(_do_part, parts[1])
+    assert Job.objects.filter(pk__in=parts, state=JobState.DONE).count() == 2
+
+
+def test_an_idle_worker_wakes_what_a_lost_message_told_of() -> None:
+    job = jobs.enqueue(task="curation.evaluate", title="Lost")
+    wake_ups.forget()
+    Job.objects.update(
+        created_at=timezone.now() - timedelta(minutes=1), woken_at=timezone.now() - timedelta(seconds=11)
+    )
+    assert wakeups.wake_waiting() == 0  # the sweep believes in the message for a minute
+    assert wakeups.wake_waiting(queues=[Queue.CPU], again_after=wakeups.IDLE_LOOK) == 1
+    job.refresh_from_db()
+    assert job.woken_at is not None
+    assert wake_ups.by_queue() == {Queue.CPU: 1}
+
+
+def test_a_publications_pace_goes_on_over_its_turns_without_a_new_burst() -> None:
+    slept: list[float] = []
+    first = Pace(4.0, clock=lambda: 0.0, sleep=slept.append)
+    for _ in range(BURST):
+        first.call(lambda: None)
+    assert not slept
+    later = Pace(4.0, clock=lambda: 0.0, sleep=slept.append)
+    later.go_on(first.place())
+    later.call(lambda: None)
+    assert slept == [0.25]
+
+
+def test_a_throttled_call_waits_in_the_queue_and_remembers_since_when() -> None:
+    def throttled() -> None:
+        raise MarketplaceError(Failure.THROTTLED, "Rate exceeded")
+
+    pace = Pace(4.0, sleep=lambda _: None)
+    with turns.turn(0.0), pytest.raises(TurnOver) as over:
+        pace.call(throttled)
+    assert over.value.place["per_second"] == 2.0
+    again = Pace(4.0, sleep=lambda _: None)
+    again.go_on(over.value.place | {"throttled_since": time.time() - PATIENCE_SECONDS - 1})
+    with turns.turn(0.0), pytest.raises(MarketplaceError):
+        again.call(throttled)  # for ten minutes on end, though in many turns
+
+
+def test_a_long_pause_is_spent_in_the_queue(light: None) -> None:
+    job = jobs.enqueue(task="hits.sync_batch", title="Sync", queue=False)
+    with jobs.claimed(job.pk):
+        turns.pause_outside(30.0, looked=4)
+    job.refresh_from_db()
+    assert job.not_before is not None
+    assert 25 < (job.not_before - timezone.now()).total_seconds() <= 30
+    assert job.cursor["turn"] == {"looked": 4}
+    with jobs.claimed(job.pk) as early:
+        assert early is None

@@ -1,0 +1,126 @@
+"""Long jobs never stop the house: with real workers from ``serve``'s command lines, and every broker that answers."""
+
+import time
+from collections import defaultdict
+from collections.abc import Iterator
+from datetime import datetime
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from hits.domain.queues import EVERY_SECONDS, Queue
+from hits.domain.states import HitState, JobState
+from hits.models import Batch, Heartbeat, Hit, Image, Job, Project
+from hits.services import jobs
+from tests.support import children, market, wake_ups
+from tests.support.failing import planned
+from tests.support.sleepers import SLEEP
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(3600)]
+
+LATEST_SECONDS = 15.0
+SETTINGS = "tests.support.worker_settings"
+
+
+@pytest.fixture(autouse=True)
+def no_rows() -> Iterator[None]:
+    wake_ups.forget()
+    Heartbeat.objects.all().delete()
+    yield
+    wake_ups.forget()
+
+
+def sleeping(seconds: float, *, title: str = "Sleep") -> Job:
+    """Queue a heavy job that lasts so long."""
+    return jobs.enqueue(task=SLEEP, title=title, on=Queue.CPU, seconds=seconds)
+
+
+class Beats:
+    """Notes when each of the clock's tasks began, as its row tells."""
+
+    def __init__(self) -> None:
+        self.began: defaultdict[str, list[datetime]] = defaultdict(list)
+
+    def look(self) -> None:
+        """Look once."""
+        for name, at in Heartbeat.objects.filter(name__in=EVERY_SECONDS).values_list("name", "at"):
+            if at not in self.began[name][-1:]:
+                self.began[name].append(at)
+
+    def longest(self, since: datetime, until: datetime) -> dict[str, float]:
+        """Return the longest time in seconds for which each task did not begin."""
+        found = {}
+        for name, every in EVERY_SECONDS.items():
+            if (until - since).total_seconds() < 2 * every:
+                continue  # it may not have been due
+            times = [since, *(at for at in self.began[name] if since < at < until), until]
+            found[name] = max((b - a).total_seconds() for a, b in pairwise(times))
+        return found
+
+
+def _wait(condition: Any, seconds: float = 180, step: float = 0.2) -> None:
+    ends = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < ends, "it did not come to pass"
+        time.sleep(step)
+
+
+def _house_goes_on(
+    project: Project, image: Image, said: Path, *, heavy: float, batches: int, units: int
+) -> None:
+    market.fund(100_000_000)
+    launched = [planned(project, image, units) for _ in range(batches)]
+    long = [sleeping(heavy) for _ in range(2)]
+    beats = Beats()
+    with children.workers(
+        said, DJANGO_SETTINGS_MODULE=SETTINGS, PUBLISH_PER_SECOND="3", WORKER_CONCURRENCY="1"
+    ):
+        _wait(lambda: Job.objects.filter(task=SLEEP, state=JobState.RUNNING).exists())
+        # The light worker starts beside the heavy one; what begins only once the long jobs are over is too late.
+        _wait(lambda: beats.look() or len(beats.began) >= len(EVERY_SECONDS) - 6, seconds=0.7 * heavy)
+        since = timezone.now()
+        held: dict[tuple[int, str], list[float]] = defaultdict(list)
+        while Job.objects.filter(pk__in=[row.pk for row in long]).exclude(state=JobState.DONE).exists():
+            beats.look()
+            running = Job.objects.filter(queue=Queue.DEFAULT, state=JobState.RUNNING)
+            for pk, lease in running.values_list("pk", "lease_owner"):
+                held[pk, lease].append(time.monotonic())
+            assert (timezone.now() - since).total_seconds() < 3 * heavy + 120
+            time.sleep(0.25)
+            if (timezone.now() - since).total_seconds() > heavy:
+                break
+        longest = beats.longest(since, timezone.now())
+        print({name: round(seconds, 1) for name, seconds in longest.items()})  # noqa: T201 - the figures
+        assert not {
+            name: seconds
+            for name, seconds in longest.items()
+            if seconds > max(2 * EVERY_SECONDS[name], LATEST_SECONDS)
+        }
+        assert "raised unexpected" not in said.read_text()
+        turn = max((times[-1] - times[0] for times in held.values()), default=0.0)
+        live = Hit.objects.filter(state=HitState.LIVE).count()
+        print(f"longest turn {turn:.1f} s, {live} live")  # noqa: T201
+        assert turn < 20
+        assert len({pk for pk, _ in held}) == batches  # each had its turns, none waited for another's end
+        Job.objects.filter(task=SLEEP).update(
+            cancel_requested=True
+        )  # so that the worker need not wait for it
+    assert live >= min(batches * units, batches * 3)
+    assert Batch.objects.filter(pk__in=[row.pk for row in launched]).count() == batches
+
+
+@pytest.mark.long
+def test_two_long_jobs_and_four_publications_let_every_beat_task_run(
+    project: Project, make_image: Any, tmp_path: Path
+) -> None:
+    _house_goes_on(project, make_image(1), tmp_path / "said", heavy=45, batches=4, units=60)
+
+
+@pytest.mark.nightly
+def test_two_jobs_of_ten_minutes_and_four_batches_of_300_let_every_beat_task_run(
+    project: Project, make_image: Any, tmp_path: Path
+) -> None:
+    _house_goes_on(project, make_image(1), tmp_path / "said", heavy=600, batches=4, units=300)

@@ -1,0 +1,73 @@
+"""A RabbitMQ node of a test's own, so that its settings and queues disturb nobody."""
+
+import os
+import shutil
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+SERVER = Path("/usr/lib/rabbitmq/bin/rabbitmq-server")  # not the wrapper, which runs as the system's own user
+START_SECONDS = 120
+
+
+@contextmanager
+def node(folder: Path, **settings: str) -> Iterator[str]:
+    """Run a node with its files in ``folder``, and yield its address; skips loudly where there is none to run."""
+    if not SERVER.exists() or shutil.which("erl") is None:
+        pytest.skip("RabbitMQ is not installed: ITS TESTS ARE SKIPPED")
+    port, distribution = _free_port(), _free_port()
+    (folder / "rabbitmq.conf").write_text("".join(f"{name} = {value}\n" for name, value in settings.items()))
+    (folder / "plugins").write_text("[].\n")
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("RABBITMQ_")} | {
+        "HOME": str(folder),  # the cookie's place
+        "RABBITMQ_NODENAME": f"test{port}@localhost",
+        "RABBITMQ_NODE_IP_ADDRESS": "127.0.0.1",
+        "RABBITMQ_NODE_PORT": str(port),
+        "RABBITMQ_DIST_PORT": str(distribution),
+        "RABBITMQ_MNESIA_BASE": str(folder / "data"),
+        "RABBITMQ_LOG_BASE": str(folder / "log"),
+        "RABBITMQ_CONFIG_FILE": str(folder / "rabbitmq.conf"),
+        "RABBITMQ_ENABLED_PLUGINS_FILE": str(folder / "plugins"),
+        "RABBITMQ_CONF_ENV_FILE": str(folder / "none"),
+    }
+    with (folder / "said").open("wb") as said:
+        process = subprocess.Popen(
+            [str(SERVER)], env=environment, stdout=said, stderr=said, start_new_session=True
+        )
+        try:
+            _wait(port, process, folder / "said")
+            yield f"amqp://guest:guest@127.0.0.1:{port}//"
+        finally:
+            process.terminate()
+            try:
+                process.wait(timeout=30)
+            except subprocess.TimeoutExpired:
+                os.killpg(process.pid, 9)
+                process.wait()
+
+
+def _wait(port: int, process: "subprocess.Popen[bytes]", said: Path) -> None:
+    ends = time.monotonic() + START_SECONDS
+    while time.monotonic() < ends and process.poll() is None:
+        with socket.socket() as probe:
+            probe.settimeout(2)
+            try:
+                probe.connect(("127.0.0.1", port))
+                probe.sendall(b"AMQP\x00\x00\x09\x01")  # it answers once it is really there
+                if probe.recv(1):
+                    return
+            except OSError:
+                pass
+        time.sleep(0.5)
+    raise AssertionError(f"RabbitMQ did not start: {said.read_text()[-2000:]}")
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
