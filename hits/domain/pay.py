@@ -2,8 +2,6 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
-from math import ceil
 from statistics import fmean, median
 
 from hits.domain.money import FeeSchedule
@@ -59,8 +57,8 @@ def is_under(cents: int, active_seconds: float, target_cents_per_hour: int) -> b
 
 def gap_cents(cents: int, active_seconds: float, target_cents_per_hour: int) -> int:
     """Return the whole cents that lift work to the target, rounded up so that it does not stay under; else 0."""
-    wanted = ceil(Fraction(active_seconds) * target_cents_per_hour / HOUR)
-    return max(0, wanted - cents)
+    over, under = active_seconds.as_integer_ratio()  # whole numbers: no part of a cent is lost
+    return max(0, -(-over * target_cents_per_hour // (under * HOUR)) - cents)
 
 
 @dataclass(frozen=True, slots=True)

@@ -103,13 +103,15 @@ def bonuses_of(
 def promised_bonuses(
     scope: Batch | Project, batches: Mapping[int, Batch], workers: Collection[int] | None = None
 ) -> dict[int, int]:
-    """Return by undecided assignment what its answer earns beyond the reward, in cents; three queries."""
+    """Return by undecided assignment what its answer earns beyond the reward, in cents; two queries."""
     paying = [pk for pk, batch in batches.items() if batch.bonus_cents]
     if not paying:
         return {}
     decided = Exists(Decision.objects.filter(assignment=OuterRef("pk")))
     undecided = counted(scope, workers).filter(~decided, hit__unit__batch__in=paying).order_by()
     items = bonus_items(undecided)
+    if isinstance(scope, Batch):
+        return {pk: scope.bonus_cents * number for pk, number in items.items() if number}
     rows = undecided.values_list("pk", "hit__unit__batch_id").iterator(chunk_size=5_000)
     return {pk: batches[batch].bonus_cents * items[pk] for pk, batch in rows if items[pk]}
 

@@ -13,7 +13,8 @@ from hits.domain.csv_download import csv_lines, words
 from hits.domain.money import format_usd
 from hits.domain.pay import Spread
 from hits.models import Batch, Project
-from hits.selectors import pay, top_ups
+from hits.selectors import pay
+from hits.selectors.pay_card import pay_card
 from hits.views.access import project_page
 
 SHOWN = 50  # lines of a table; all on request
@@ -93,23 +94,19 @@ def _cells(row: Spread) -> list[str | int]:
 
 def pay_context(batch: Batch) -> dict[str, Any]:
     """Return what a batch's page says about its pay."""
-    promised = pay.promised_bonuses(batch, {batch.pk: batch})
-    work = pay.work_of(batch, promised=promised)
-    target = batch.project.target_cents_per_hour
-    workers, busiest = pay.busiest_share(work)
-    spread = pay.spread_of(work, target)
-    by_day = len({row.at.date() for row in work}) > 1
+    card = pay_card(batch)
+    spread = card.spread
     return {
         "pay": spread,
         "median": spread.median if spread else None,
         "under": spread.short if spread else 0,
-        "target": target,
+        "target": batch.project.target_cents_per_hour,
         "measured": spread.n if spread else 0,
-        "chart": (pay.chart_by_day if by_day else pay.chart_by_submission)(work, target),
-        "by_day": by_day,
-        "top_up": top_ups.proposal_for(batch, promised=promised),
+        "chart": card.chart,
+        "by_day": card.by_day,
+        "top_up": card.top_up,
         "top_up_url": reverse("batch-top-up", args=[batch.pk]),
-        "topped_up": top_ups.topped_up_cents(batch),
-        "workers": workers,
-        "busiest": round(100 * busiest),
+        "topped_up": card.topped_up_cents,
+        "workers": card.workers,
+        "busiest": card.busiest,
     }

@@ -20,8 +20,9 @@ from hits.domain.pay import HOUR, Spread, gap_cents, is_under, spread, top_up
 from hits.domain.quantiles import median_ranks, quantile, reaching
 from hits.models import Batch, Hit, Image, Project, Worker
 from hits.mturk.boto import marketplace
-from hits.selectors import pay
+from hits.selectors import pay, pay_card
 from hits.services import review
+from hits.services import top_up as top_up_service
 from hits.services.launch import Terms
 from tests.support import market
 from tests.support.answers import observations
@@ -208,6 +209,39 @@ def test_rejected_work_is_not_measured(measured: Batch) -> None:
     assert len(pay.work_of(measured)) == 3, "decided, and not carried out yet"
     review.settle(decision=decision, marketplace=marketplace())
     assert pay.rates(pay.work_of(measured)) == [1800, 1200]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_card_of_many_submissions_is_kept_until_something_changes(
+    measured: Batch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fresh = pay_card.pay_card(measured)
+    monkeypatch.setattr(pay_card, "MANY", 3)
+
+    def asked() -> int:
+        with CaptureQueriesContext(connection) as captured:
+            found = pay_card.pay_card(measured)
+        assert found == pay_card._found(measured), "never an old one"
+        return len(captured)
+
+    assert fresh == pay_card.pay_card(measured)
+    assert asked() == 2
+    first, second, third = collected(measured)
+    approve(first)
+    assert asked() > 2, "one is paid"
+    assert asked() == 2
+    decision = review.decide(assignment=second, verdict=review.Verdict.REJECT, by=None, feedback="Empty.")
+    review.settle(decision=decision, marketplace=marketplace())
+    assert asked() > 2, "one is rejected"
+    approve(third)
+    assert asked() > 2
+    assert pay_card.pay_card(measured).top_up.submissions == 1
+    top_up_service.top_up_batch(batch=measured, by=None, marketplace=marketplace())
+    assert asked() > 2, "a top-up is on its way"
+    assert pay_card.pay_card(measured).top_up.submissions == 0
+    Project.objects.update(target_cents_per_hour=1)
+    measured.refresh_from_db()
+    assert asked() > 2, "another target"
 
 
 @pytest.mark.django_db(transaction=True)
