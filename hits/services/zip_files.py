@@ -19,8 +19,14 @@ LARGEST_DIRECTORY = 16 * 1024 * 1024  # bytes of the zip's list of files, which 
 MOST_UNPACKED = 64 * 1024**3
 _END = struct.Struct("<4s4H2LH")  # APPNOTE.TXT 6.3.10, 4.3.16: end of central directory record
 _END_SIGNATURE = b"PK\x05\x06"
+_END64 = struct.Struct("<4sQ2H2L4Q4sLQL")  # 4.3.14 and 4.3.15: the same for large zips, and where it lies
+_END64_SIGNATURES = (b"PK\x06\x06", b"PK\x06\x07")
 _LONGEST_COMMENT = 0xFFFF
 _ENCRYPTED = 0x1
+_READ = (
+    zipfile.ZIP_STORED,
+    zipfile.ZIP_DEFLATED,
+)  # others may ask for gigabytes of memory before the first byte
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +51,7 @@ def listing_of(path: Path, called: str) -> Listing:
     _check_end(path, called)
     try:
         with zipfile.ZipFile(path) as archive:
-            entries = [entry for entry in archive.infolist() if not entry.is_dir()]
+            entries = [entry for entry in archive.infolist() if not entry.filename.endswith("/")]
     except (zipfile.BadZipFile, ValueError, struct.error, OSError, NotImplementedError) as error:
         raise BadFile(f"{called}: is damaged ({error}); make the zip again") from error
     if len(entries) > MOST_FILES:
@@ -90,13 +96,17 @@ def _check_end(path: Path, called: str) -> None:
     """Look at how long the list of files says to be, before it is read into memory."""
     size = path.stat().st_size
     with path.open("rb") as file:
-        file.seek(max(0, size - _LONGEST_COMMENT - _END.size))
+        file.seek(max(0, size - _LONGEST_COMMENT - _END.size - _END64.size))
         tail = file.read()
     at = tail.rfind(_END_SIGNATURE)
     if at < 0 or len(tail) - at < _END.size:
         raise BadFile(f"{called}: is no zip, or was cut off; make it again, or send the photos themselves")
     _, _, _, _, count, directory_bytes, _, _ = _END.unpack_from(tail, at)
-    if count > MOST_FILES or directory_bytes > LARGEST_DIRECTORY:  # zip64 says 0xffff and 0xffffffff there
+    if at >= _END64.size:
+        large = _END64.unpack_from(tail, at - _END64.size)
+        if (large[0], large[10]) == _END64_SIGNATURES:  # then a reader goes by what it says
+            count, directory_bytes = large[7], large[8]
+    if count > MOST_FILES or directory_bytes > LARGEST_DIRECTORY:
         raise _too_many(called)
 
 
@@ -112,6 +122,10 @@ def _check_entry(entry: zipfile.ZipInfo, called: str) -> None:
     kind = stat.S_IFMT(entry.external_attr >> 16)
     if kind not in {0, stat.S_IFREG}:
         raise BadFile(f"{called}: {name} is a link or no plain file; put the photo itself into the zip")
+    if not parts.parts:
+        raise BadFile(f"{called}: holds a file without a name; make the zip again")
+    if entry.compress_type not in _READ:
+        raise BadFile(f"{called}: {name} is compressed in a rare way; make the zip with the usual settings")
     if entry.flag_bits & _ENCRYPTED:
         raise BadFile(f"{called}: {name} is encrypted; make the zip without a password")
 

@@ -124,6 +124,15 @@ def _long_directory() -> bytes:
     return bytes(data)
 
 
+def _large(data: bytes, *, count: int = 1, directory_bytes: int | None = None) -> bytes:
+    """Return a zip with the end that zips beyond 4 GB have; a reader believes it alone."""
+    at = data.rfind(b"PK\x05\x06")
+    first, size = data.find(b"PK\x01\x02"), at - data.find(b"PK\x01\x02")
+    said = size if directory_bytes is None else directory_bytes
+    end = struct.pack("<4sQ2H2L4Q", b"PK\x06\x06", 44, 45, 45, 0, 0, count, count, said, first)
+    return data[:at] + end + struct.pack("<4sLQL", b"PK\x06\x07", 0, at, 1) + data[at:]
+
+
 @pytest.mark.parametrize(
     ("data", "why"),
     [
@@ -138,6 +147,11 @@ def _long_directory() -> bytes:
         (_link(), "photos/link.png is a link"),
         (_encrypted(), "a.png is encrypted"),
         (_long_directory(), "holds more than 20,000 files"),
+        (_large(zipped(photos(1)), directory_bytes=2**33), "holds more than 20,000 files"),
+        (_large(zipped(photos(1)), count=2**33), "holds more than 20,000 files"),
+        (zipped({"ab.png": picture()}).replace(b"ab.png", b"\0a.png"), "holds a file without a name"),
+        (zipped({".": picture()}), "holds a file without a name"),
+        (zipped(photos(1), compression=zipfile.ZIP_LZMA), "compressed in a rare way"),
         (zipped(photos(1) | {"a.csv": b"file", "b.csv": b"file"}), "holds 2 CSV files (a.csv and b.csv)"),
     ],
 )
@@ -151,6 +165,13 @@ def test_a_bad_zip_is_refused_whole_and_nothing_is_kept(
     assert list(folder.iterdir()) == []
     assert not Image.objects.exists()
     assert not Job.objects.exists()
+
+
+def test_a_zip_with_the_end_of_large_ones_goes_in(send: Send) -> None:
+    data = _large(zipped({"a.png": picture()}))
+    assert len(zipfile.ZipFile(io.BytesIO(data)).namelist()) == 1
+    job = jobs.run_here(job=Job.objects.get(pk=send(data).json()["job"]))
+    assert job.result["new"] == 1, job.error
 
 
 def test_a_hundred_thousand_entries_are_refused_before_they_are_listed(
