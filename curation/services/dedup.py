@@ -28,9 +28,9 @@ MEMORY_MIB = 2048  # curation.dedup.hierarchical's own limit; that module is not
 LEAST_MEMORY_MIB = 64
 MOST_KEPT_TOGETHER = 60  # photos of a group; each pair of them is a decision
 # The greatest distance at which photos are taken for near copies when nothing else is asked for. For
-# EfficientNet-lite0 it was measured on 104 COCO photographs: no two of them come closer than 0.26, while copies at
-# half size, mirrored, brighter, cropped by 5 or 12 % or saved at JPEG quality 60 are at most 0.12 from their
-# originals. CLIP was not measured: its image vectors lie closer together, so its default is stricter.
+# EfficientNet-lite0 it was measured on 104 COCO photographs (tests/benchmarks/near_copies.py): no two of them come
+# closer than 0.26, while of copies at half size, mirrored, brighter, cropped by 5 or 12 % or saved at JPEG quality 60
+# at least 101 are found. CLIP was not measured: its image vectors lie closer together, so its default is stricter.
 NEAR_COPY_DISTANCES = {"": 0.12, POOLED_ENCODER: 0.12}
 CLIP_NEAR_COPY_DISTANCE = 0.05
 

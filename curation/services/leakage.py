@@ -35,7 +35,7 @@ class LeakageOptions:
     ``threshold`` is the least cosine of two image vectors. With the pooled EfficientNet-lite0 features that
     serve when no CLIP is at hand, no two of 104 COCO photographs reach more than 0.74 (median 0.24; 0.82
     among 258), while copies at half size, mirrored, cropped by 12 % or saved at JPEG quality 60 have at
-    least 0.88, and those that were made small and saved badly 0.68 to 0.9. So 0.8 shows few pairs in vain;
+    least 0.83, and those that were made small and saved badly 0.68 to 0.9. So 0.8 shows few pairs in vain;
     a lower one finds more changed copies and asks for more looking. The histogram of a run tells what suits
     a collection. ``limit`` is how many pairs are kept, the best ones. ``compare`` may leave the vectors
     out: then only equal files and shared published ids are found. ``encoder``: see ``DedupOptions``.

@@ -49,8 +49,8 @@ def image_take_down(request: HttpRequest, project: Project, image_id: int) -> Ht
             if written
             else ""
         )
-        tasks = f"{ended} open task{'' if ended == 1 else 's'}"
-        messages.success(request, f"{image.name} is taken down. {tasks} will end within a minute.{told}")
+        tasks = f" {ended} open task{'' if ended == 1 else 's'} will end within a minute." if ended else ""
+        messages.success(request, f"{image.name} is taken down.{tasks}{told}")
     return redirect("project-image", project.slug, image.pk)
 
 

@@ -29,6 +29,7 @@ DIGITS = 4
 # Numbers that name a thing: written without separators.
 NAMING = frozenset({"seed", "run", "round", "analysis", "feature_set", "batch", "version", "scorer"})
 SECTIONS = {"curation": "curation", "validation": "judging"}  # by the app that a task belongs to
+IMPORTS = ("hits.import_zip",)  # what leads back to the photos
 
 
 def _job(request: HttpRequest, job_id: int) -> Job:
@@ -47,10 +48,11 @@ def job_detail(request: HttpRequest, job_id: int) -> HttpResponse:
     """Show one job: how far it is, its parts, its log and what it found."""
     job = _job(request, job_id)
     batch = _batch_of(job)
+    section = "images" if job.task in IMPORTS else SECTIONS.get(job.task.partition(".")[0], "")
     lines = list(job.lines.order_by("-pk")[:LINES_SHOWN])[::-1]
     context = {
         "project": job.project,
-        "section": "batches" if batch else SECTIONS.get(job.task.partition(".")[0], ""),
+        "section": "batches" if batch else section,
         "job": job,
         "batch": batch,
         "result": list(_facts(job.result)),

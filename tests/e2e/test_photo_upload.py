@@ -142,5 +142,7 @@ def test_a_zip_goes_to_its_job_and_a_bad_one_is_refused_on_the_page(
     # The job's page loads itself anew when the job ends: a reload of our own would cut that one off.
     expect(photos_page.locator("main")).to_contain_text("Added")
     check_sizes(photos_page, "the zip's job", SIZES)
+    photos_page.get_by_role("link", name="Show the photos").click()
+    expect(photos_page.locator(".photos li")).to_have_count(12)
     assert Image.objects.get(name="photo-3.png").credit == "Ann Own"
     assert Image.objects.filter(credit="The whole group").count() == 11

@@ -155,6 +155,7 @@ function start(form) {
     part('cancel').hidden = queue.over;
     part('retry').hidden = !queue.over || !queue.counts.failed;
     part('done').hidden = !queue.over || !(queue.counts.added + queue.counts.known);
+    if (!part('done').hidden) document.querySelector('[data-no-photos]')?.remove();
     const list = part('problems');
     list.hidden = queue.problems.size === 0;
     if (list.children.length !== queue.problems.size) list.replaceChildren(...[...queue.problems.values()].map(({ error }) => Object.assign(document.createElement('li'), { textContent: error })));
