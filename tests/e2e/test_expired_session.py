@@ -52,6 +52,26 @@ def test_a_review_typed_before_the_session_ended_is_still_there_after_it(
     assert page.locator("#fb").input_value() == "", "and once is enough"
 
 
+def test_what_was_typed_survives_a_sign_in_in_another_tab(
+    open_page: Callable[..., Any], sign_in: Callable[[Any, str], None], waiting: Batch, researcher: User
+) -> None:
+    """A sign-in changes what forms are signed with, so the older tab's form is turned away."""
+    page = open_page()
+    sign_in(page, researcher.username)
+    address = f"/batches/{waiting.pk}/review"
+    page.goto(address)
+    page.locator("#fb").fill("Lovely boxes, all of them.")
+    Session.objects.all().delete()
+    other = page.context.new_page()
+    other.goto(page.url)
+    sign_in_again(other, researcher.username)
+    page.get_by_role("button", name="Approve").first.click()
+    page.get_by_role("link", name="Back to what you typed").click()
+    page.wait_for_url(f"**{address}*")
+    assert page.locator("#fb").input_value() == "Lovely boxes, all of them."
+    assert Assignment.objects.get().status == "Submitted"
+
+
 def test_the_reason_of_a_rejection_comes_back_into_its_own_dialog(
     open_page: Callable[..., Any], sign_in: Callable[[Any, str], None], waiting: Batch, researcher: User
 ) -> None:

@@ -10,9 +10,9 @@ const form = (fields, { action = '/decide', signIn = false, method = 'post' } = 
   matches: () => signIn,
   closest: () => null,
 });
-const page = (forms, signIn = false) => ({
+const page = (forms, signIn = false, ways = []) => ({
   querySelector: () => (signIn ? {} : null),
-  querySelectorAll: () => forms,
+  querySelectorAll: (which) => (which === '[data-kept-way]' ? ways : forms),
 });
 function storage() {
   const kept = new Map();
@@ -29,6 +29,14 @@ test('what was typed is back after a sign-in that came in between', () => {
   assert.equal(settle(page([fresh]), place), true);
   assert.equal(fresh.elements[0].value, 'Box 2 is loose');
   assert.equal(place.storage.kept.size, 0);
+});
+
+test('the page that says that nothing was sent leads back to the form', () => {
+  const place = { storage: storage(), user: '7', here: '/review/3?page=2' };
+  keep(form(typed()), place);
+  const way = { tagName: 'A', hidden: true };
+  settle(page([], true, [way]), { ...place, user: '', here: '/decide' });
+  assert.deepEqual(way, { tagName: 'A', hidden: false, href: '/review/3?page=2' });
 });
 
 test('nothing comes back without a sign-in, on another page, or for another person', () => {

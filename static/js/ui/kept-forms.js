@@ -1,8 +1,8 @@
 /**
  * Keeps what was typed into a form when it meets a sign-in page instead of its answer, and puts it back afterwards.
  *
- * At each submit the typed texts go into this tab's sessionStorage. The next page settles it: the sign-in page marks them
- * as stranded; any other page forgets them, except the one that they were typed on, after a sign-in of the same person.
+ * At each submit the typed texts go into this tab's sessionStorage. The next page settles it: the sign-in page, and the
+ * one that says that nothing was sent, mark them as stranded; any other page forgets them, except the one that they were typed on, after a sign-in of the same person.
  * Passwords, files, hidden fields and the sign-in form itself are never kept.
  */
 const KEY = 'kept-form';
@@ -47,8 +47,12 @@ export function settle(root, { storage, user, here }) {
     storage.removeItem(KEY);
     return false;
   }
-  if (root.querySelector('form[data-sign-in]')) {
+  if (root.querySelector('form[data-sign-in], [data-not-sent]')) {
     storage.setItem(KEY, JSON.stringify({ ...kept, stranded: true }));
+    for (const part of root.querySelectorAll('[data-kept-way]')) {
+      if (part.tagName === 'A') part.href = kept.here;
+      part.hidden = false;
+    }
     return false;
   }
   storage.removeItem(KEY);
