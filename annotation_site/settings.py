@@ -64,7 +64,8 @@ SECURE_HSTS_SECONDS = 31_536_000 if _HTTPS else 0
 SECURE_REFERRER_POLICY = "same-origin"
 
 # --- Applications
-HIT_KIND_PACKAGES = ["hits.kinds", "validation.kinds"]
+HIT_KIND_PACKAGES = ["hits.kinds", "validation.kinds", *env_list("EXTRA_KIND_PACKAGES")]
+FAMILY_PACKAGES = ["curation.families", *env_list("EXTRA_FAMILY_PACKAGES")]
 INSTALLED_APPS = [
     "django.contrib.admin",
     "django.contrib.auth",

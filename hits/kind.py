@@ -6,16 +6,21 @@ researcher's notebook can use it alone.
 """
 
 import inspect
+import json
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from hits.domain.checks import Check, pace
+from hits.domain.evidence import Row, answer_rows
+from hits.domain.exam import ExamScore, GradableItem
 from hits.domain.facts import ImageFacts
-from hits.domain.observation import ExamScore, GradedPair, ObservationPair
+from hits.domain.hashing import content_sha256
+from hits.domain.records import Record, RecordError
 from hits.domain.states import Purpose
 from hits.hints.card import Card, Rule
 
@@ -72,6 +77,10 @@ class HitKind(ABC):
         reward_cents, bonus_cents: per assignment, and per extra item (``bonus_items``).
         usual_seconds: active time that a careful worker needs; shown before acceptance.
         hint_rules: which live hints its page offers; ``hint_cards`` says what they look at.
+        arms: how many orders or variants its page has, which are balanced over a unit's workers (hits.domain.arms).
+        once: whether somebody who opened a unit may never open it again, returned or not.
+        unit_word: what one unit and several are called on console pages.
+        record_types: the schema of the fields of each type of record that an answer gives.
         examples: worked examples that come with the kind's own instructions, as rows of
             ``{"weak", "good", "why"}`` and, where a drawing belongs to them, ``{"picture", "alt"}`` (a static path).
     """
@@ -93,6 +102,10 @@ class HitKind(ABC):
     auto_approval_seconds: ClassVar[int] = 7 * 24 * 3600
     hint_rules: ClassVar[tuple[Rule, ...]] = ()
     examples: ClassVar[tuple[Mapping[str, str], ...]] = ()
+    record_types: ClassVar[Mapping[str, type[Schema]]] = {}
+    arms: ClassVar[int] = 1
+    once: ClassVar[bool] = False
+    unit_word: ClassVar[tuple[str, str]] = ("photo", "photos")
     Unit: ClassVar[type[Schema]]
     Answer: ClassVar[type[Schema]]
 
@@ -100,6 +113,14 @@ class HitKind(ABC):
     def template(self) -> str:
         """Path of the task's template."""
         return f"{self.name}/task.html"
+
+    def sample(self) -> dict[str, Any] | None:
+        """Return the kind's sample from ``sample.json`` in its folder; ``None`` where it brings none.
+
+        ``unit`` and ``answer``: each text ``photo:N`` stands for the id of the Nth photo of whoever tries it.
+        """
+        source = Path(inspect.getfile(type(self))).with_name("sample.json")
+        return json.loads(source.read_text(encoding="utf-8")) if source.is_file() else None
 
     def instructions_markdown(self) -> str | None:
         """Return the kind's own text from ``instructions.md`` in its folder; ``None`` where its template has it."""
@@ -110,11 +131,23 @@ class HitKind(ABC):
     def image_ids(self, unit: Mapping[str, Any]) -> list[int]:
         """Return the ids of the images that the unit shows."""
 
+    def subject(self, unit: Mapping[str, Any]) -> str:
+        """Return what a unit is about: its first image, or its own content where it shows none.
+
+        Two units about one subject are never told apart by it: an attention check borrows from another subject.
+        """
+        images = self.image_ids(unit)
+        return f"image-{images[0]}" if images else content_sha256(dict(unit))
+
     @abstractmethod
     def page_unit(
-        self, unit: Mapping[str, Any], images: Mapping[int, ImageFacts], seed: str
+        self, unit: Mapping[str, Any], images: Mapping[int, ImageFacts], seed: str, arm: int | None = None
     ) -> dict[str, Any]:
-        """Return the unit as the page's script needs it, images resolved; ``seed`` fixes any shuffle."""
+        """Return the unit as the page's script needs it, images resolved.
+
+        ``arm`` says which order or variant to show, of kinds that have any. Without one, which attempts from before
+        there were arms are, ``seed`` fixes any shuffle.
+        """
 
     def region(self, unit: Mapping[str, Any]) -> list[UnitBox]:
         """Return the boxes that the page shows drawn into the unit's first image, by ``hits.domain.regions``.
@@ -123,8 +156,8 @@ class HitKind(ABC):
         """
         return []
 
-    def shown(self, unit: Mapping[str, Any], seed: str) -> dict[str, Any]:
-        """Return what the page of this ``seed`` showed differently from other workers', such as an order.
+    def shown(self, unit: Mapping[str, Any], seed: str, arm: int | None = None) -> dict[str, Any]:
+        """Return what the page of this ``seed`` and ``arm`` showed differently from other workers', such as an order.
 
         It is kept beside the answer. Kinds that show everybody the same return nothing.
         """
@@ -140,12 +173,87 @@ class HitKind(ABC):
         """Return how many extra items an accepted answer earns a bonus for."""
         return 0
 
-    def observations(self, unit: Mapping[str, Any], answer: Mapping[str, Any]) -> list[ObservationPair]:
-        """Return the observation pairs in an answer; kinds that collect none return an empty list."""
+    def records(self, unit: Mapping[str, Any], answer: Mapping[str, Any]) -> list[Record]:
+        """Return the records in an answer; kinds that collect none return an empty list.
+
+        ``read_records`` checks them against ``record_types``. An exception marks the assignment and stops nothing.
+        """
         return []
 
-    def graded_pairs(self, unit: Mapping[str, Any], answer: Mapping[str, Any]) -> list[GradedPair]:
-        """Return the pairs that people grade, in the order of the page; only qualifying kinds have any."""
+    def read_records(self, unit: Mapping[str, Any], answer: Mapping[str, Any]) -> list[Record]:
+        """Return the records in an answer, checked: known types, valid fields, no index twice, images of the unit.
+
+        Raises:
+            RecordError: they cannot be read; the message names the record and the field.
+        """
+        try:
+            found = self.records(unit, answer)
+            return [self._checked_record(record, set(self.image_ids(unit))) for record in _distinct(found)]
+        except RecordError:
+            raise
+        except (
+            Exception
+        ) as error:  # a kind may be wrong in any way, and the work of its workers is kept all the same
+            raise RecordError(f"{self.name}.records: {type(error).__name__}: {error}") from error
+
+    def _checked_record(self, record: Record, images: set[int]) -> Record:
+        where = f"record {record.index}"
+        if record.type not in self.record_types:
+            known = ", ".join(sorted(self.record_types)) or "none"
+            raise RecordError(f"{where}: type {record.type!r} is not one of {self.name}; known: {known}")
+        foreign = sorted(set(record.images) - images)
+        if foreign:
+            raise RecordError(f"{where}: image {foreign[0]} is not one of its unit")
+        try:
+            fields = self.record_types[record.type].model_validate(record.fields).model_dump(mode="json")
+        except ValidationError as error:
+            first = field_errors(error)[0]
+            raise RecordError(f"{where}, {first.field}: {first.message}") from error
+        return replace(record, fields=fields)
+
+    # What console pages show of units and answers
+
+    @property
+    def evidence_templates(self) -> list[str]:
+        """Templates of the read-only view of a unit and its answer, the kind's own first, a table as fallback.
+
+        They find ``unit``, ``answer`` (``None`` where there is none), ``images`` (facts in the order of
+        ``image_ids``), ``marks``, ``lines`` and ``evidence`` in their context.
+        """
+        return [f"{self.name}/evidence.html", "hits/evidence.html"]
+
+    @property
+    def review_templates(self) -> list[str]:
+        """Templates of a submission on the review page, the kind's own first; the usual one shows the evidence."""
+        return [f"{self.name}/review.html", "hits/_evidence.html"]
+
+    def evidence(self, unit: Mapping[str, Any], answer: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what the kind's own evidence template needs beside the unit and the answer."""
+        return {}
+
+    def marks(self, unit: Mapping[str, Any], answer: Mapping[str, Any] | None) -> list[dict[str, Any]]:
+        """Return the boxes on the first image as groups of ``{"index", "boxes", "label"}``, pixels of the image."""
+        boxes = [box.model_dump() for box in self.region(unit)]
+        return [{"index": 1, "boxes": boxes, "label": "Region"}] if boxes else []
+
+    def answer_lines(self, unit: Mapping[str, Any], answer: Mapping[str, Any]) -> list[Row]:
+        """Return an answer line by line, as a person reads it."""
+        return answer_rows(answer)
+
+    def checks(
+        self,
+        unit: Mapping[str, Any],
+        images: Mapping[int, ImageFacts],
+        answer: Mapping[str, Any],
+        *,
+        active_seconds: float,
+        usual_seconds: int,
+    ) -> list[Check]:
+        """Return what a reviewer should look at in an answer; times in seconds."""
+        return [pace(active_seconds, usual_seconds)]
+
+    def gradable(self, unit: Mapping[str, Any], answer: Mapping[str, Any]) -> list[GradableItem]:
+        """Return what people grade piece by piece, in the order of the page; only qualifying kinds have any."""
         return []
 
     def exam_score(self, unit: Mapping[str, Any], answer: Mapping[str, Any]) -> ExamScore:
@@ -185,6 +293,15 @@ class HitKind(ABC):
         if errors:
             raise InvalidAnswer(errors)
         return tidy
+
+
+def _distinct(records: Sequence[Record]) -> Sequence[Record]:
+    seen: set[int] = set()
+    for record in records:
+        if record.index < 1 or record.index in seen:
+            raise RecordError(f"record {record.index}: number records from 1, each once over all types")
+        seen.add(record.index)
+    return records
 
 
 def field_errors(error: ValidationError) -> list[FieldError]:

@@ -38,6 +38,35 @@ def get(name: str) -> "HitKind":
     return _load(modules[name])
 
 
+def family_names() -> list[str]:
+    """Return the names of all dataset families, sorted; what they are is known to the apps above."""
+    return sorted(family_modules())
+
+
+@cache
+def family_modules() -> dict[str, str]:
+    """Return the dotted name of each family's package, found below ``settings.FAMILY_PACKAGES`` by ``family.py``."""
+    from django.conf import settings  # noqa: PLC0415 - settings themselves call kind_apps()
+
+    found: dict[str, str] = {}
+    for package in settings.FAMILY_PACKAGES:
+        for name in _folders(package, "family.py"):
+            if name in found:
+                raise LookupError(f"two families are called {name!r}: {found[name]} and {package}.{name}")
+            found[name] = f"{package}.{name}"
+    return found
+
+
+def module_of(name: str) -> str:
+    """Return the dotted name of a kind's package.
+
+    Raises:
+        LookupError: there is no such folder.
+    """
+    get(name)
+    return _modules()[name]
+
+
 @cache
 def with_purpose(*purposes: "Purpose") -> tuple[str, ...]:
     """Return the names of the kinds that are for one of ``purposes``, sorted."""
@@ -66,12 +95,12 @@ def _modules() -> dict[str, str]:
     return found
 
 
-def _folders(package: str) -> list[str]:
+def _folders(package: str, file: str = "kind.py") -> list[str]:
     spec = find_spec(package)
     if spec is None or not spec.submodule_search_locations:
         return []
     return [
         path.parent.name
         for root in spec.submodule_search_locations
-        for path in sorted(Path(root).glob("*/kind.py"))
+        for path in sorted(Path(root).glob(f"*/{file}"))
     ]

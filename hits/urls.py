@@ -95,6 +95,7 @@ urlpatterns = [
     path("batches/<int:batch_id>/results.csv", results_file, name="results-file"),
     path("batches/<int:batch_id>/results/upload", results_upload, name="results-upload"),
     path("batches/<int:batch_id>/check", batches.batch_sync, name="batch-sync"),
+    path("batches/<int:batch_id>/read-records", batches.batch_read_records, name="batch-read-records"),
     path("batches/<int:batch_id>/publish", batches.batch_publish, name="batch-publish"),
     path("batches/<int:batch_id>/extend", extend.batch_extend, name="batch-extend"),
     path("batches/<int:batch_id>/extend-again", extend.batch_extend_again, name="batch-extend-again"),

@@ -12,6 +12,7 @@ class ValidationConfig(AppConfig):
     def ready(self) -> None:
         """Show in the navigation what waits for a person here."""
         # Imported now, since rows may be named only once all apps are loaded.
+        import validation.checks  # noqa: F401, PLC0415
         from hits.templatetags.console import count_waiting  # noqa: PLC0415
         from validation.selectors import rounds, rules, training  # noqa: PLC0415
 

@@ -14,6 +14,7 @@ from validation.views import (
     report,
     review_round,
     rounds,
+    texts,
     training,
     workers,
 )
@@ -66,6 +67,11 @@ urlpatterns = [
         "projects/<slug:slug>/judging/report/rows/<slug:kind>/<str:name>",
         report.rows_file,
         name="judging-rows-file",
+    ),
+    path(
+        "projects/<slug:slug>/judging/texts/<slug:kind>/<slug:dimension>/",
+        texts.judging_texts,
+        name="judging-texts",
     ),
     path(
         "projects/<slug:slug>/judging/report/items/<slug:kind>/<str:key>/",

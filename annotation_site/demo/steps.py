@@ -7,6 +7,7 @@ from typing import Any
 
 from annotation_site.demo.cast import Cast, deposited_cents
 from annotation_site.demo.player import PlayError
+from curation.families.sherlock.read import check_export
 from curation.models import ComparisonRound, DatasetVersion
 from curation.services import (
     RoundOptions,
@@ -16,20 +17,20 @@ from curation.services import (
     request_deduplication,
     request_seal,
 )
-from curation.versions.export_sherlock import Written, export_version
-from curation.versions.read import check_export
+from curation.versions.export import Written, export_version
 from hits import registry
 from hits.domain.states import AssignmentStatus, Match
-from hits.models import Assignment, Batch, Image, Job
+from hits.models import Assignment, Batch, Image, Job, Record
 from hits.mturk.boto import marketplace
+from hits.observing.pairs import OBSERVATION
 from hits.payments import ledger
 from hits.selectors.images import usable
-from hits.selectors.observations import accepted
+from hits.selectors.records import accepted
 from hits.services.batches import approve_waiting
 from hits.services.collect import sync_batch
 from hits.services.launch import PlannedUnit, Terms, estimate, launch_batch
 from validation.domain.outcome import PassRule
-from validation.selectors.report import KINDS
+from validation.registry import names
 from validation.services.judging import launch_review as launch_review_round
 from validation.services.localization import launch_localization as launch_localization_round
 from validation.services.report import request_report
@@ -112,7 +113,7 @@ def approve_all(cast: Cast, batch: Batch) -> None:
 
 def launch_review(cast: Cast) -> tuple[Batch, Job]:
     """Launch a review of an even sample of the accepted pairs."""
-    pairs = list(accepted(cast.project))
+    pairs: list[Record] = list(accepted(cast.project, OBSERVATION))
     step = max(1, len(pairs) // REVIEWED_PAIRS)
     sample = pairs[::step][:REVIEWED_PAIRS]
     name = f"{cast.project.name}: review of {len(sample)} pairs"
@@ -129,7 +130,7 @@ def launch_localization(cast: Cast) -> tuple[Batch, Job]:
 
 def compute_reports(cast: Cast, wait_for: WaitFor) -> None:
     """Compute the report of each kind of judging."""
-    for kind in KINDS:
+    for kind in names():
         wait_for(request_report(project=cast.project, kind=kind, by=cast.researcher))
 
 

@@ -38,7 +38,7 @@ class Keys(Protocol):
 
 
 class HeldKeys:
-    """The keys in a folder as ``curation.versions.evaluation_sets`` writes it."""
+    """The keys in a folder as ``curation.families.sherlock.evaluation_sets`` writes it."""
 
     def __init__(self, held: Path) -> None:
         self._held = held

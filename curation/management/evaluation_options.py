@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from curation.evaluation.sets import BOXES, CHUNK, MIN_INFERENCES
+from curation.families.sherlock.evaluation_plan import TEXTS, SetOptions
 from curation.records import InvalidInput
-from curation.versions.evaluation_plan import TEXTS, SetOptions
 from hits.management.base import bad_input
 
 _OPTIONS = ("texts", "boxes", "chunk", "min_inferences", "seed")

@@ -1,9 +1,9 @@
 """Find the version and the split that a command line names, or say which there are."""
 
+from curation.families.sherlock.evaluation_plan import ALL
 from curation.models import DatasetVersion
 from curation.selectors.versions import splits_of, versions_named
 from curation.services.splits import check_split
-from curation.versions.evaluation_plan import ALL
 from curation.versions.splits import UnknownSplit, split_of
 from hits.management.base import bad_input
 from hits.models import Project

@@ -20,6 +20,7 @@ from curation.models.leaderboards import (
     LeaderboardEntry,
     LeaderboardTeam,
 )
+from curation.models.pairs import Pair, Part
 from curation.models.proposals import (
     ImageProposals,
     ProposalOverlap,
@@ -53,7 +54,6 @@ from curation.models.texts import (
 )
 from curation.models.versions import (
     DatasetVersion,
-    Part,
     VersionImage,
     VersionRow,
     VersionState,
@@ -83,6 +83,7 @@ __all__ = [
     "LeakVerdict",
     "LeakageRun",
     "LeakedPair",
+    "Pair",
     "PairText",
     "Part",
     "ProposalOverlap",

@@ -6,7 +6,8 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
-from hits.models import Observation, Project
+from curation.models.pairs import Pair
+from hits.models import Project
 from hits.models.base import AppendOnly, Created
 
 
@@ -49,7 +50,7 @@ class AuditItem(models.Model):
     """One pair to be read. ``score`` is what chose it, where something did."""
 
     audit = models.ForeignKey(Audit, on_delete=models.CASCADE, related_name="items")
-    observation = models.ForeignKey(Observation, on_delete=models.PROTECT, related_name="audit_items")
+    observation = models.ForeignKey(Pair, on_delete=models.PROTECT, related_name="audit_items")
     place = models.PositiveIntegerField()
     split = models.CharField(max_length=12, blank=True)
     score = models.FloatField(null=True)

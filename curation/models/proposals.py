@@ -2,7 +2,8 @@
 
 from django.db import models
 
-from hits.models import Image, Observation, Project
+from curation.models.pairs import Pair
+from hits.models import Image, Project
 from hits.models.base import Created
 
 
@@ -47,7 +48,7 @@ class ProposalOverlap(models.Model):
     """
 
     proposals = models.ForeignKey(ImageProposals, on_delete=models.CASCADE, related_name="overlaps")
-    observation = models.ForeignKey(Observation, on_delete=models.CASCADE, related_name="proposal_overlaps")
+    observation = models.ForeignKey(Pair, on_delete=models.CASCADE, related_name="proposal_overlaps")
     ious = models.JSONField(default=list)
     best = models.FloatField()
 

@@ -2,8 +2,9 @@
 
 from django.db import models
 
+from curation.models.pairs import Pair
 from curation.models.scorers import Scorer
-from hits.models import Batch, Job, Observation, Project
+from hits.models import Batch, Job, Project
 from hits.models.base import Created
 
 
@@ -55,7 +56,7 @@ class ComparisonSet(models.Model):
     """
 
     round = models.ForeignKey(ComparisonRound, on_delete=models.CASCADE, related_name="sets")
-    observation = models.ForeignKey(Observation, on_delete=models.PROTECT, related_name="comparison_sets")
+    observation = models.ForeignKey(Pair, on_delete=models.PROTECT, related_name="comparison_sets")
     chosen = models.JSONField()
     rank = models.PositiveIntegerField()
     scores = models.JSONField(default=dict)

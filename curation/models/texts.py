@@ -6,7 +6,8 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
-from hits.models import Observation, Project
+from curation.models.pairs import Pair
+from hits.models import Project
 from hits.models.base import AppendOnly, Created
 
 
@@ -52,7 +53,7 @@ class TextScore(models.Model):
     """One text's score in an analysis, such as its toxicity. ``detail`` says what it rests on."""
 
     analysis = models.ForeignKey(TextAnalysis, on_delete=models.CASCADE, related_name="scores")
-    observation = models.ForeignKey(Observation, on_delete=models.CASCADE, related_name="text_scores")
+    observation = models.ForeignKey(Pair, on_delete=models.CASCADE, related_name="text_scores")
     field = models.CharField(max_length=10)
     score = models.FloatField()
     detail = models.JSONField(default=dict)
@@ -73,7 +74,7 @@ class TextScore(models.Model):
 class TextReading(AppendOnly):
     """What a person said after reading a text of the queue; the newest one stands. It removes nothing."""
 
-    observation = models.ForeignKey(Observation, on_delete=models.PROTECT, related_name="text_readings")
+    observation = models.ForeignKey(Pair, on_delete=models.PROTECT, related_name="text_readings")
     field = models.CharField(max_length=10)
     is_concern = models.BooleanField()
     note = models.CharField(max_length=400, blank=True)

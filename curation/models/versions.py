@@ -17,13 +17,6 @@ class VersionState(StrEnum):
     SEALED = "sealed"
 
 
-class Part(StrEnum):
-    """Which part of a version a row belongs to."""
-
-    OBSERVATION = "observation"
-    COMPARISON = "comparison"
-
-
 class DatasetVersion(models.Model):
     """A named release. A draft is a promise; a sealed one never changes (also held by triggers).
 
@@ -39,6 +32,8 @@ class DatasetVersion(models.Model):
     manifest_sha256 = models.CharField(max_length=64, blank=True)
     statistics = models.JSONField(default=dict)
     exclusions = models.JSONField(default=dict)
+    # What it holds (curation.versions.selection); none of versions sealed before there was a choice.
+    selection = models.JSONField(null=True)
     provenance = models.JSONField(default=dict)
     created_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, related_name="+"
@@ -92,8 +87,8 @@ class VersionRow(AppendOnly):
     """
 
     version = models.ForeignKey(DatasetVersion, on_delete=models.PROTECT, related_name="rows")
-    part = models.CharField(max_length=12)
-    instance_id = models.CharField(max_length=32)
+    part = models.CharField(max_length=40)
+    instance_id = models.CharField(max_length=64)
     split = models.CharField(max_length=12, blank=True)
     row = models.JSONField()
     sha256 = models.CharField(max_length=64)
@@ -102,6 +97,5 @@ class VersionRow(AppendOnly):
     class Meta(AppendOnly.Meta):
         ordering = ["id"]
         constraints = [
-            models.UniqueConstraint(fields=["version", "part", "instance_id"], name="version_row_once"),
-            models.CheckConstraint(condition=Q(part__in=[p.value for p in Part]), name="version_part_known"),
+            models.UniqueConstraint(fields=["version", "part", "instance_id"], name="version_row_once")
         ]

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
+from curation.families.sherlock.evaluation_plan import newest_proposals
 from curation.models import DatasetVersion, Evaluation, Scorer
 from curation.pipelines.inner_jobs import run_within
 from curation.pipelines.shortcuts import measured_baseline
@@ -28,7 +29,6 @@ from curation.services.ablations import (
 )
 from curation.services.evaluations import EvaluationOptions, request_evaluation
 from curation.services.scorers import request_training, resolved_encoder, unused_name
-from curation.versions.evaluation_plan import newest_proposals
 from hits.services.errors import Refused
 from hits.services.jobs import Progress
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from curation.cores import usable_cores
 from curation.dedup.cuts import Linkage
-from curation.models import ComparisonRound, Scorer, Subject
+from curation.models import ComparisonRound, Pair, Scorer, Subject
 from curation.negatives.comparison_sets import (
     ComparisonSetResult,
     DraftSet,
@@ -32,13 +32,15 @@ from curation.pipelines.score_products import best_score_product
 from curation.pipelines.texts_common import installed
 from curation.pipelines.vectors import Maker, Steps, open_image, vectors_of
 from curation.records import InvalidInput
+from curation.selectors import pairs as collected
 from curation.selectors.scorers import known_pairs, scorer_of
 from curation.services.comparison import BuiltRound, BuiltSet, RoundOptions, store_round
 from curation.services.scorers import as_provenance, known_pairs_words
+from curation.versions.choices import Choices
+from curation.versions.selection import Selection
 from curation.versions.splits import split_of
 from hits.domain.hashing import content_sha256
-from hits.models import Job, Observation, Project
-from hits.selectors import observations as collected
+from hits.models import Job, Project
 from hits.services.errors import Refused
 from hits.services.jobs import Progress
 
@@ -116,7 +118,7 @@ def _of_scorer(scorer: Scorer | None, options: RoundOptions) -> dict[str, Any]:
 
 
 def _chosen(
-    pairs: Sequence[Observation],
+    pairs: Sequence[Pair],
     options: RoundOptions,
     sentences: NDArray[np.float32],
     plausibility: EmbeddingPlausibility,
@@ -153,8 +155,12 @@ def _chosen(
     return soft, result
 
 
-def _pairs(project: Project, options: RoundOptions) -> list[Observation]:
-    pairs = list(collected.accepted(project))
+def _pairs(project: Project, options: RoundOptions) -> list[Pair]:
+    selection = Selection.from_json(options.selection)
+    choices = Choices(project, Pair.TYPE, selection, record_types=(Pair.TYPE,))
+    pairs = [pair for pair in collected.accepted(project) if choices.why_not(pair) is None]
+    if not pairs and not selection.is_everything:
+        raise Refused("observations: no approved pair is left by what was selected; select more")
     if options.split:
         pairs = [pair for pair in pairs if split_of(pair.image.split) == split_of(options.split)]
     if not pairs:
@@ -164,7 +170,7 @@ def _pairs(project: Project, options: RoundOptions) -> list[Observation]:
 
 
 def _region_vectors(
-    project: Project, pairs: Sequence[Observation], made: Encoders, steps: Steps
+    project: Project, pairs: Sequence[Pair], made: Encoders, steps: Steps
 ) -> NDArray[np.float32]:
     return vectors_of(
         project=project,
@@ -185,7 +191,7 @@ def _region_vectors(
 
 
 def _text_vectors(
-    project: Project, pairs: Sequence[Observation], maker: Maker, encode: Any, steps: Steps
+    project: Project, pairs: Sequence[Pair], maker: Maker, encode: Any, steps: Steps
 ) -> NDArray[np.float32]:
     texts = [pair.inference for pair in pairs]
     return vectors_of(
@@ -200,7 +206,7 @@ def _text_vectors(
 
 
 def _built(
-    pairs: Sequence[Observation],
+    pairs: Sequence[Pair],
     soft: SoftClusters,
     result: ComparisonSetResult,
     made: Encoders,
@@ -234,7 +240,7 @@ def _built(
 class _Figures:
     """The figures of a set's row, see ``BuiltSet``."""
 
-    def __init__(self, pairs: Sequence[Observation], soft: SoftClusters, ranking: PromiseRanking) -> None:
+    def __init__(self, pairs: Sequence[Pair], soft: SoftClusters, ranking: PromiseRanking) -> None:
         self._pairs = pairs
         self._copies = Counter(pair.inference for pair in pairs)
         self._sizes = soft.sizes()
@@ -272,7 +278,7 @@ def _rounded(values: Sequence[float]) -> list[float]:
 
 
 def _provenance(
-    made: Encoders, options: RoundOptions, pairs: Sequence[Observation], funnel: Funnel
+    made: Encoders, options: RoundOptions, pairs: Sequence[Pair], funnel: Funnel
 ) -> dict[str, Any]:
     return {
         "plausibility_encoder": made.name,

@@ -15,6 +15,7 @@ from curation.evaluation.held_keys import COMPARISON, LOCALIZATION, RETRIEVAL, i
 from curation.evaluation.inputs import in_order, parse_json, scores_by_id
 from curation.evaluation.shortcuts import Shortcut
 from curation.evaluation.submission import ZIP_NAME, read_submission
+from curation.families.sherlock.evaluation_plan import SplitSets, chosen_proposals, plan_sets
 from curation.features.encoder import Encoder
 from curation.features.prompted import Prompted
 from curation.files import file_sha256
@@ -28,7 +29,6 @@ from curation.pipelines.evaluation_files import Scores, interval_generator, keep
 from curation.records import InvalidInput
 from curation.selectors.evaluations import SHORTCUT, known_of
 from curation.services.evaluations import set_options_of
-from curation.versions.evaluation_plan import SplitSets, chosen_proposals, plan_sets
 from hits.services.errors import Refused
 from hits.services.jobs import Progress
 

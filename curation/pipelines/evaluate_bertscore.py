@@ -14,8 +14,8 @@ from curation.evaluation.held_keys import RETRIEVAL, in_file_order, task_of
 from curation.evaluation.inputs import from_sorted
 from curation.evaluation.intervals import mean_of_means
 from curation.evaluation.retrieval import parse_retrieval_key
+from curation.families.sherlock.evaluation_plan import SplitSets
 from curation.records import InvalidInput
-from curation.versions.evaluation_plan import SplitSets
 
 ROBERTA_LAYER, ROBERTA_BASELINE = 17, 0.83122575  # of RoBERTa-Large, in the published package
 BATCH = 32

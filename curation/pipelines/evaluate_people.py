@@ -11,13 +11,12 @@ from curation.evaluation.comparison import parse_comparison_key
 from curation.evaluation.figures import judges_figures
 from curation.evaluation.held_keys import COMPARISON, LOCALIZATION
 from curation.evaluation.intervals import Figure
+from curation.families.sherlock.evaluation_plan import SplitSets
 from curation.records import InvalidInput
-from curation.versions.evaluation_plan import SplitSets
 from hits.domain.states import AssignmentStatus
 from hits.models import Unit
 from validation.domain.localization import Matching, score
-from validation.selectors.localization import LOCALIZATION as MATCHING
-from validation.selectors.localization import truths
+from validation.selectors.localization import matching, truths
 from validation.selectors.ratings import judged
 
 APPROVED = (AssignmentStatus.APPROVED,)
@@ -48,13 +47,14 @@ def _matching(sets: SplitSets, rng: np.random.Generator) -> dict[str, Any]:
     """Return how well people match the inferences about an image to its regions; nothing without such work."""
     project = sets.version.project
     images = {sets.image_of[image.url] for image in sets.localization.images}
-    units = Unit.objects.filter(batch__project=project, batch__kind=MATCHING, control=None)
+    spec = matching()
+    units = Unit.objects.filter(batch__project=project, batch__kind=spec.name, control=None)
     # Chosen here: a query that names every image of a split grows too long.
-    rows_of_units = units.values_list("payload__set", "images").iterator(chunk_size=AT_ONCE)
+    rows_of_units = units.values_list(f"payload__{spec.item_field}", "images").iterator(chunk_size=AT_ONCE)
     wanted = {str(key) for key, image in rows_of_units if image in images}
-    known = {key: truth for key, truth in truths(project).items() if key in wanted}
-    rows = judged(project=project, kind=MATCHING, statuses=list(APPROVED))
-    answers = [Matching.of(row.item, row.rater, row.answer) for row in rows]
+    known = {key: truth for key, truth in truths(project, spec).items() if key in wanted}
+    rows = judged(project=project, kind=spec.name, statuses=list(APPROVED))
+    answers = [Matching.of(row.item, row.rater, spec.labels(row.answer)) for row in rows]
     result = score(answers, known, rng=rng)
     if not result.images:
         return {}

@@ -20,10 +20,10 @@ from curation.evaluation.shortcuts import (
     grouped_folds,
     typicality,
 )
+from curation.families.sherlock.evaluation_plan import SplitSets, pairs_outside
+from curation.families.sherlock.evaluation_submission import Matrix, submission_scores
 from curation.pipelines.texts_common import Sentences, SentenceTexts, installed, sentence_encoder
 from curation.records import InvalidInput, ObservationRecord
-from curation.versions.evaluation_plan import SplitSets, pairs_outside
-from curation.versions.evaluation_submission import Matrix, submission_scores
 from hits.services.jobs import Progress
 
 FOLDS = 5

@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 from PIL import Image as Pillow
 
 from curation.evaluation.sets import LocalizationImage
+from curation.families.sherlock.evaluation_plan import SplitSets
+from curation.families.sherlock.evaluation_submission import Matrix, submission_scores
 from curation.features.encoder import Encoder
 from curation.models import Subject
 from curation.pipelines.encoders import is_parallel, preprocessing_of, region_mode_of
 from curation.pipelines.vectors import Maker, Steps, open_image, vectors_of
 from curation.records import InvalidInput, ObservationRecord, Region
-from curation.versions.evaluation_plan import SplitSets
-from curation.versions.evaluation_submission import Matrix, submission_scores
 from hits.domain.hashing import content_sha256
 from hits.domain.regions import RegionMode
 from hits.models import Image

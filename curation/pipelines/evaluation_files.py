@@ -18,6 +18,8 @@ from numpy.typing import NDArray
 
 from curation.evaluation.held_keys import COMPARISON, in_file_order
 from curation.evaluation.submission import FOLDER, ZIP_NAME, read_submission, score_submission
+from curation.families.sherlock.evaluation_plan import SplitSets
+from curation.families.sherlock.evaluation_sets import proposals_json
 from curation.files import file_sha256, partial_folder, put_folder
 from curation.models import Evaluation
 from curation.records import InvalidInput
@@ -28,8 +30,6 @@ from curation.selectors.evaluations import (
     evaluation_path,
 )
 from curation.services.evaluations import complete_evaluation
-from curation.versions.evaluation_plan import SplitSets
-from curation.versions.evaluation_sets import proposals_json
 from hits.domain.hashing import content_sha256
 
 FORMAT = "deerstalker-evaluation/1"

@@ -17,17 +17,17 @@ from numpy.typing import NDArray
 from curation.features.encoder import Precision
 from curation.features.regions import Crop
 from curation.features.shards import Item, Made, ShardFolder
-from curation.models import FeatureSet, Subject
+from curation.models import FeatureSet, Pair, Subject
 from curation.pipelines.encoders import feature_encoder
 from curation.pipelines.vectors import Maker, Steps, encoded, made_of, open_image, sealed, standing_vectors
 from curation.records import InvalidInput, Region
+from curation.selectors import pairs as collected
 from curation.selectors.images import standing_images
 from curation.selectors.jobs import FEATURE_SHARD
 from curation.services.features import FeatureOptions, features_path, plan_features, reopen_features
 from hits.domain.hashing import content_sha256
 from hits.domain.regions import RegionMode
-from hits.models import Image, Observation, Project
-from hits.selectors import observations as collected
+from hits.models import Image, Project
 from hits.services import jobs
 from hits.services.errors import Refused
 from hits.services.job_parts import Part, Split
@@ -254,5 +254,5 @@ def _encode(encoder: Any, options: FeatureOptions) -> Encode:
     )
 
 
-def _boxes(pair: Observation) -> list[Region]:
+def _boxes(pair: Pair) -> list[Region]:
     return [Region(**box) for box in pair.boxes]

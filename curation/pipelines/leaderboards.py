@@ -15,6 +15,7 @@ from curation.evaluation.held_keys import COMPARISON, HeldKeys, Share, parse_key
 from curation.evaluation.localization import LocalizationKey, chance_shares
 from curation.evaluation.retrieval import RetrievalKey, by_chance
 from curation.evaluation.submission import Submission, largest_submission, read_submission, score_shares
+from curation.families.sherlock.evaluation_sets import WrittenSets, write_evaluation_sets
 from curation.files import file_sha256, partial_folder, put_folder
 from curation.models import ProposalRun
 from curation.models.leaderboards import EntryState, Leaderboard, LeaderboardEntry
@@ -23,8 +24,7 @@ from curation.selectors.leaderboards import ARCHIVE, HELD, KEPT_FIGURES, PHOTO_L
 from curation.services.leaderboard_entries import entry_file, record_refused, record_scored
 from curation.services.leaderboards import complete_leaderboard
 from curation.versions import photos
-from curation.versions.evaluation_sets import WrittenSets, write_evaluation_sets
-from curation.versions.export_sherlock import pretty_json
+from curation.versions.export import pretty_json
 from hits.services.errors import Refused
 from hits.services.jobs import Progress
 

@@ -20,7 +20,7 @@ from PIL import Image as Pillow
 from curation.cores import usable_cores
 from curation.features.parallel import in_threads
 from curation.files import file_sha256
-from curation.models import ImageProposals, ProposalRun
+from curation.models import ImageProposals, Pair, ProposalRun
 from curation.pipelines.vectors import open_image
 from curation.proposals.choose import get_detector
 from curation.proposals.detector import LIMIT, Detector, Row
@@ -31,8 +31,8 @@ from curation.selectors import proposals as stored
 from curation.selectors.jobs import PROPOSALS_PART
 from curation.services import proposals as keep
 from curation.sources.fence import Fence
-from curation.versions.build import image_url
-from hits.models import Image, Observation
+from curation.versions.plan import image_url
+from hits.models import Image
 from hits.services.errors import Refused
 from hits.services.job_parts import Part, Split
 from hits.services.jobs import Progress
@@ -314,5 +314,5 @@ def _measure(run: ProposalRun, found: list[ImageProposals]) -> int:
     return len(measured)
 
 
-def _gold(pair: Observation) -> NDArray[np.int64]:
+def _gold(pair: Pair) -> NDArray[np.int64]:
     return np.array([[box[side] for side in _BOX] for box in pair.boxes], dtype=np.int64)

@@ -4,12 +4,12 @@ from typing import Any
 
 from curation.evaluation.measures import MEASURES, figure_of
 from curation.evaluation.shortcuts import LABELS, LEAST_TRAINED, Shortcut
+from curation.families.sherlock.evaluation_plan import newest_proposals, pairs_outside
 from curation.models import DatasetVersion, Evaluation
 from curation.pipelines.inner_jobs import run_within
 from curation.selectors.evaluations import baselines, standing
 from curation.services.evaluations import request_baseline_evaluation
 from curation.services.shortcuts import ShortcutOptions
-from curation.versions.evaluation_plan import newest_proposals, pairs_outside
 from hits.services.jobs import Progress
 
 

@@ -17,9 +17,9 @@ from curation.audits.parsing import from_row
 from curation.audits.readings import ItemReadings, Reading, first_place, letters, offered
 from curation.audits.sampling import Pair, Recipe
 from curation.models import AnalysisKind, Audit, AuditItem, AuditReading, AuditState, TextAnalysis
+from curation.selectors import pairs as collected
 from hits.domain.states import Role
 from hits.models import Project
-from hits.selectors import observations as collected
 from hits.selectors.roles import may
 
 

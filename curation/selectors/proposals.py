@@ -7,10 +7,10 @@ from typing import Any
 
 from django.db.models import Count, Exists, F, Min, OuterRef, Prefetch, Q, QuerySet
 
-from curation.models import ImageProposals, ProposalOverlap, ProposalRun
+from curation.models import ImageProposals, Pair, ProposalOverlap, ProposalRun
 from curation.proposals.overlap import Recall
-from hits.models import Image, Observation, Project
-from hits.selectors import observations as collected
+from curation.selectors import pairs as collected
+from hits.models import Image, Project
 
 WORST, BEST = "worst", "best"
 _CHUNK = 200
@@ -61,11 +61,11 @@ def found_after(run: ProposalRun, key: int) -> list[ImageProposals]:
     return list(found.order_by("pk")[:_CHUNK])
 
 
-def accepted_pairs(run: ProposalRun, found: list[ImageProposals]) -> dict[int, list[Observation]]:
+def accepted_pairs(run: ProposalRun, found: list[ImageProposals]) -> dict[int, list[Pair]]:
     """Return the accepted pairs of some of a run's images, by image."""
-    pairs: dict[int, list[Observation]] = {}
+    pairs: dict[int, list[Pair]] = {}
     for pair in collected.accepted(run.project).filter(image__in=[row.image_id for row in found]):
-        pairs.setdefault(pair.image_id, []).append(pair)
+        pairs.setdefault(pair.image.pk, []).append(pair)
     return pairs
 
 

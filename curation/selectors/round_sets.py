@@ -7,8 +7,7 @@ from typing import Any
 
 from django.db.models import Q, QuerySet
 
-from curation.models import ComparisonRound, ComparisonSet
-from hits.models import Observation
+from curation.models import ComparisonRound, ComparisonSet, Pair
 
 
 class SetOrder(StrEnum):
@@ -46,13 +45,13 @@ def sets_of(
 
 
 def _saying(found: ComparisonRound, text: str) -> Q:
-    mine = Observation.objects.filter(image__project=found.project_id, inference__icontains=text)
+    mine = Pair.objects.filter(project=found.project_id, type=Pair.TYPE, fields__inference__icontains=text)
     ids = set(mine.values_list("instance_id", flat=True))
     rows = found.sets.values_list("pk", "chosen")
     holding = [pk for pk, chosen in rows if not ids.isdisjoint(chosen)]
     return (
-        Q(observation__inference__icontains=text)
-        | Q(observation__clue__icontains=text)
+        Q(observation__fields__inference__icontains=text)
+        | Q(observation__fields__clue__icontains=text)
         | Q(observation__image__name__icontains=text)
         | Q(pk__in=holding)
     )

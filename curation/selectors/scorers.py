@@ -8,12 +8,12 @@ from django.db.models import Count, QuerySet
 
 from curation.models import ComparisonRound, DatasetVersion, Part, VersionImage, VersionRow
 from curation.models.scorers import Evaluation, Scorer
+from curation.selectors import pairs as collected
 from curation.selectors.jobs import IMPORT_SCORER
 from curation.selectors.rounds import rounds_in
 from curation.selectors.versions import sealed_versions
 from hits.domain.states import OPEN_JOB_STATES, JobState
 from hits.models import Job, Project
-from hits.selectors import observations as collected
 
 PREFIX = "scorer:"
 BEST = "best"  # the folder, in a run's folder, of the weights that are kept

@@ -7,11 +7,11 @@ from typing import Any
 from django.db.models import QuerySet
 
 from curation.audits.readings import letters
-from curation.models import AnalysisKind, Source, SourceRecord, TextAnalysis, TextReading, TextScore
+from curation.models import AnalysisKind, Pair, Source, SourceRecord, TextAnalysis, TextReading, TextScore
+from curation.selectors import pairs as collected
 from curation.selectors.jobs import ANALYSE_TEXTS
 from hits.domain.states import OPEN_JOB_STATES
-from hits.models import Image, Job, Observation, Project
-from hits.selectors import observations as collected
+from hits.models import Image, Job, Project
 from validation.domain.planner import Interval, score_interval
 
 CHUNK = 5_000
@@ -34,7 +34,9 @@ def text_pairs(project: Project, split: str = "") -> list[TextPair]:
     rows = collected.accepted(project)
     if split:
         rows = rows.filter(image__split=split)
-    values = rows.values_list("pk", "instance_id", "clue", "inference", "image_id", "image__split")
+    values = rows.values_list(
+        "pk", "instance_id", "fields__clue", "fields__inference", "image_id", "image__split"
+    )
     return [TextPair(*row) for row in values.iterator(chunk_size=CHUNK)]
 
 
@@ -42,7 +44,7 @@ def boxes_of(pks: Collection[int]) -> dict[int, list[dict[str, int]]]:
     """Return the boxes of some pairs."""
     boxes: dict[int, list[dict[str, int]]] = {}
     for some in _few(sorted(pks)):
-        boxes |= dict(Observation.objects.filter(pk__in=some).values_list("pk", "boxes"))
+        boxes |= dict(Pair.objects.filter(pk__in=some).values_list("pk", "fields__boxes"))
     return boxes
 
 
@@ -106,11 +108,9 @@ def is_open(job: Job | None) -> bool:
     return job is not None and job.state in OPEN_JOB_STATES
 
 
-def pairs_by_pk(project: Project, pks: Iterable[int]) -> dict[int, Observation]:
+def pairs_by_pk(project: Project, pks: Iterable[int]) -> dict[int, Pair]:
     """Return pairs with their images by key; those on images that were taken down are left out."""
-    rows = Observation.objects.filter(
-        pk__in=list(pks), image__project=project, image__withdrawn_at__isnull=True
-    )
+    rows = Pair.objects.filter(pk__in=list(pks), image__project=project, image__withdrawn_at__isnull=True)
     return {row.pk: row for row in rows.select_related("image")}
 
 
@@ -147,7 +147,7 @@ def published_result(analysis: TextAnalysis) -> dict[str, Any]:
 def _instance_ids(pks: Collection[int]) -> dict[int, str]:
     found: dict[int, str] = {}
     for some in _few(sorted(pks)):
-        rows = Observation.objects.filter(pk__in=some, image__withdrawn_at__isnull=True)
+        rows = Pair.objects.filter(pk__in=some, image__withdrawn_at__isnull=True)
         found |= dict(rows.values_list("pk", "instance_id"))
     return found
 

@@ -3,9 +3,9 @@
 from typing import Any
 
 from curation.models import DatasetVersion, Part, VersionImage, VersionRow, VersionState
+from curation.selectors import pairs as collected
 from curation.selectors.jobs import PLAN
 from hits.models import Job, Project
-from hits.selectors import observations as collected
 
 _REPORTED_ON = ("test", "val")
 
@@ -52,12 +52,12 @@ def newest_plan(version: DatasetVersion) -> Job | None:
     return rows.order_by("-pk").first()
 
 
-def row_hashes(version: DatasetVersion, part: Part = Part.OBSERVATION) -> dict[str, str]:
+def row_hashes(version: DatasetVersion, part: str = Part.OBSERVATION) -> dict[str, str]:
     """Return the sha256 of each row of a sealed version by instance id."""
     return dict(VersionRow.objects.filter(version=version, part=part).values_list("instance_id", "sha256"))
 
 
-def rows_of(version: DatasetVersion, ids: list[str], part: Part = Part.OBSERVATION) -> dict[str, Any]:
+def rows_of(version: DatasetVersion, ids: list[str], part: str = Part.OBSERVATION) -> dict[str, Any]:
     """Return some rows of a sealed version by instance id."""
     found = VersionRow.objects.filter(version=version, part=part, instance_id__in=ids)
     return dict(found.values_list("instance_id", "row"))

@@ -1,7 +1,7 @@
 """Comparison rounds: ask for one, keep what it built, launch its best sets for rating."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from django.contrib.auth.models import AbstractBaseUser
@@ -10,7 +10,7 @@ from django.db.models import Q, QuerySet
 
 from curation.dedup.cuts import Linkage
 from curation.features.encoder import DEFAULT_ENCODER, POOLED_ENCODER
-from curation.models import ComparisonRound, ComparisonSet, Scorer
+from curation.models import ComparisonRound, ComparisonSet, Pair, Scorer
 from curation.negatives.options import (
     ComparisonSetOptions,
     Disqualification,
@@ -25,15 +25,18 @@ from curation.negatives.options import (
     choose,
 )
 from curation.records import InvalidInput
+from curation.selectors import pairs as collected
 from curation.selectors.jobs import COMPARISON_ROUND
 from curation.services.scorers import resolved_encoder
-from hits.models import Batch, Job, Observation, Project
-from hits.selectors import observations as collected
+from curation.services.versions import check_selection
+from curation.versions.selection import Selection
+from hits.models import Batch, Job, Project
 from hits.services import audit, jobs
 from hits.services.errors import Conflict, Refused
 from hits.services.launch import Terms
-from validation.domain.controls import Rates
-from validation.services.judging import CandidateToRate, RoundPlan, SetToJudge, launch_comparison
+from validation.domain.control_types import Rates
+from validation.domain.material import CandidateToRate, SetToJudge
+from validation.services.judging import RoundPlan, launch_comparison
 
 PER_PAGE = (5, 10)
 REASON_LENGTH = 200
@@ -45,7 +48,8 @@ class RoundOptions:
 
     The rules are those of ``curation.negatives.options``, by their names there. soft_share, linkage and keep: how
     many texts soft de-duplication leaves, how it clusters, and who stays. seed: of whatever is drawn. split: only
-    that split; empty is all.
+    that split; empty is all. selection: which approved pairs take part (``curation.versions.selection``), as plain
+    data; empty is all.
     """
 
     size: int = 10
@@ -66,9 +70,11 @@ class RoundOptions:
     disqualification: str = Disqualification.GLOBAL.value
     verbatim_cap: str = VerbatimCap.BEFORE_FLOOR.value
     promise_length: str = Length.LONGER.value
+    selection: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         try:
+            Selection.from_json(self.selection)
             self.rules()
             choose(Linkage, self.linkage, "linkage")
             choose(Keep, self.keep, "keep")
@@ -182,6 +188,7 @@ def request_comparison_round(
     pairs = collected.accepted(project).count()
     if not pairs:
         raise Refused("observations: none is approved yet; approve submissions first")
+    check_selection(project, Selection.from_json(chosen.selection))
     splits = splits_in_use(project)
     if len(splits) > 1 and not chosen.split:
         names = ", ".join(name or "none" for name in splits)
@@ -329,12 +336,12 @@ def _planned(round: ComparisonRound, limit: int | None, page: JudgesPage) -> lis
     return [_to_judge(item, texts, page) for item in sets]
 
 
-def _texts(project: Project, sets: Sequence[ComparisonSet]) -> dict[str, Observation]:
+def _texts(project: Project, sets: Sequence[ComparisonSet]) -> dict[str, Pair]:
     wanted = {key for item in sets for key in item.chosen}
     return {row.instance_id: row for row in collected.accepted(project) if row.instance_id in wanted}
 
 
-def _to_judge(item: ComparisonSet, texts: dict[str, Observation], page: JudgesPage) -> SetToJudge:
+def _to_judge(item: ComparisonSet, texts: dict[str, Pair], page: JudgesPage) -> SetToJudge:
     lost = [key for key in item.chosen if key not in texts]
     if lost:
         raise Refused(
@@ -345,7 +352,7 @@ def _to_judge(item: ComparisonSet, texts: dict[str, Observation], page: JudgesPa
     return SetToJudge(
         id=str(item.pk),
         gold=gold.instance_id,
-        image_id=gold.image_id,
+        image_id=gold.image.pk,
         boxes=gold.boxes,
         candidates=[CandidateToRate(key, texts[key].inference) for key in item.chosen],
         clue=gold.clue if page.clue else None,

@@ -5,16 +5,18 @@ from typing import Any
 
 from django.contrib.auth.models import AbstractBaseUser
 
-from curation.models import DatasetVersion, Part
+from curation.models import DatasetVersion
+from curation.records import InvalidInput
 from curation.selectors import versions as stored
 from curation.selectors.jobs import PLAN
-from curation.services.versions import Report, state_of
-from curation.versions.build import Plan, plan_version
+from curation.services.versions import Report, plan_version, state_of
 from curation.versions.difference import Difference, difference
+from curation.versions.families import family_of
+from curation.versions.plan import Plan
+from curation.versions.selection import WORDS
 from curation.versions.splits import UnknownSplit
-from curation.versions.stats import Counting
 from hits.domain.hashing import content_sha256
-from hits.models import Job, Project
+from hits.models import Job
 from hits.services import jobs
 from hits.services.errors import Refused
 
@@ -37,12 +39,12 @@ def draft_contents(version: DatasetVersion) -> DraftContents:
     Raises:
         Refused: a photo's split is unknown.
     """
-    pairs = stored.approved_pairs(version.project)
+    pairs = family_of(version.project).candidates(version)
     if pairs <= AT_ONCE:
         return DraftContents(pairs, summarise_draft(version), None)
     job = stored.newest_plan(version)
     kept = job.result if job is not None and job.result else {}
-    current = kept.get("state") == _fingerprint(version.project)
+    current = kept.get("state") == _fingerprint(version)
     return DraftContents(pairs, kept["summary"] if current else None, job)
 
 
@@ -68,7 +70,7 @@ def plan_draft(*, job: Job, version: DatasetVersion, progress: Report | None = N
     Raises:
         Refused: a photo's split is unknown.
     """
-    state = _fingerprint(version.project)
+    state = _fingerprint(version)
     jobs.set_result(job=job, state=state, summary=summarise_draft(version, progress))
 
 
@@ -78,23 +80,23 @@ def summarise_draft(version: DatasetVersion, progress: Report | None = None) -> 
     Raises:
         Refused: a photo's split is unknown.
     """
-    total = stored.approved_pairs(version.project)
+    family = family_of(version.project)
+    total = family.candidates(version)
     try:
         plan = plan_version(version, None if progress is None else lambda done: progress.advance(done, total))
-    except UnknownSplit as error:
+    except (UnknownSplit, InvalidInput) as error:
         raise Refused(str(error)) from error
     earlier = stored.sealed_before(version)
-    counting, after, sets = Counting(), dict[str, str](), 0
+    counting, main = family.statistics(), family.main.name
+    after: dict[str, str] = {}
     for row in plan.rows:
-        if row.part is Part.COMPARISON:
-            sets += 1
-        else:
-            counting.add(row.row, row.split)
+        counting.add(row)
+        if row.part == main:
             after[row.instance_id] = row.sha256
-    change = difference(stored.row_hashes(earlier) if earlier else {}, after)
+    change = difference(stored.row_hashes(earlier, main) if earlier else {}, after)
     return {
         "rows": len(after),
-        "statistics": counting.result().as_dict() | {"comparison_sets": sets},
+        "statistics": counting.result(),
         "exclusions": dict(plan.exclusions),
         "change": change.counts(),
         "changes": changed_rows(change, version, earlier, plan),
@@ -109,28 +111,40 @@ def changed_rows(
     wanted += [("changed", key) for key in change.changed[:SHOWN_ROWS]]
     wanted += [("added", key) for key in change.added[:SHOWN_ROWS]]
     wanted = wanted[:SHOWN_ROWS]
+    family = family_of(version.project)
+    main = family.main.name
     gone = [key for kind, key in wanted if kind == "removed"]
     here = [key for kind, key in wanted if kind != "removed"]
-    rows = stored.rows_of(earlier, gone) if earlier else {}
-    rows |= plan.pairs(here) if plan is not None else stored.rows_of(version, here)
-    urls = {row["inputs"]["image"]["url"] for row in rows.values()}
+    rows = stored.rows_of(earlier, gone, main) if earlier else {}
+    rows |= plan.rows_called(main, here) if plan is not None else stored.rows_of(version, here, main)
+    photos = {key: next(iter(family.image_urls(row)), "") for key, row in rows.items()}
+    urls = sorted(set(photos.values()))
     names: dict[str, str] = {}
     for source in (earlier, version):
         if source is not None and source.is_sealed:
-            names |= stored.image_names(source, sorted(urls))
+            names |= stored.image_names(source, urls)
     if plan is not None:
-        names |= {image.url: image.facts["name"] for image in plan.images if image.url in urls}
+        names |= {image.url: image.facts["name"] for image in plan.images if image.url in photos.values()}
     return [
         {
             "kind": kind,
             "id": key,
             "row": rows[key],
-            "photo": names.get(rows[key]["inputs"]["image"]["url"], ""),
+            "photo": names.get(photos[key], ""),
+            "reason": _reason(version, plan, key) if kind == "removed" else "",
         }
         for kind, key in wanted
         if key in rows
     ]
 
 
-def _fingerprint(project: Project) -> str:
-    return content_sha256([str(value) for value in state_of(project)])
+def _reason(version: DatasetVersion, plan: Plan | None, key: str) -> str:
+    """Return why a row of the earlier version is not in this one, in words; empty where nobody knows."""
+    family = family_of(version.project)
+    known: dict[str, str] = version.provenance.get("removed", {})
+    reason = plan.why_left_out(family.main.name, key) if plan is not None else known.get(key, "")
+    return WORDS.get(reason, reason)
+
+
+def _fingerprint(version: DatasetVersion) -> str:
+    return content_sha256([version.selection, *(str(value) for value in state_of(version.project))])

@@ -9,6 +9,7 @@ from django.contrib.auth.models import AbstractBaseUser
 from django.db import transaction
 
 from curation.evaluation.shortcuts import LABELS, Shortcut
+from curation.families.sherlock.evaluation_plan import ALL, SetOptions, chosen_proposals
 from curation.features.encoder import POOLED_ENCODER
 from curation.models import DatasetVersion, Evaluation, EvaluationSource, Scorer
 from curation.records import InvalidInput
@@ -18,7 +19,6 @@ from curation.selectors.scorers import scorer_of
 from curation.services.options import check_at_least, check_one_of
 from curation.services.scorers import resolved_encoder
 from curation.services.splits import check_split, check_version
-from curation.versions.evaluation_plan import ALL, SetOptions, chosen_proposals
 from curation.versions.splits import UnknownSplit, split_of
 from hits.domain.hashing import content_sha256
 from hits.domain.regions import RegionMode

@@ -12,6 +12,7 @@ from curation.features.encoder import DEFAULT_ENCODER, POOLED_ENCODER, Precision
 from curation.features.regions import Crop
 from curation.features.shards import SHARD_ROWS, Made
 from curation.models import FeatureSet, Subject
+from curation.selectors import pairs as collected
 from curation.selectors.images import standing_images
 from curation.selectors.jobs import FEATURES
 from curation.services.options import check_at_least, check_one_of
@@ -19,7 +20,6 @@ from curation.services.scorers import resolved_encoder
 from hits.domain.hashing import content_sha256
 from hits.domain.regions import RegionMode
 from hits.models import Job, Project
-from hits.selectors import observations as collected
 from hits.services import jobs
 from hits.services.errors import Refused
 

@@ -1,8 +1,8 @@
 """See that a version is the project's, is sealed, and has pairs in a split."""
 
+from curation.families.sherlock.evaluation_plan import ALL
 from curation.models import DatasetVersion
 from curation.selectors.versions import splits_of
-from curation.versions.evaluation_plan import ALL
 from hits.models import Project
 from hits.services.errors import Refused
 

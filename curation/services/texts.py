@@ -16,12 +16,12 @@ from django.db import transaction
 
 from curation.dedup.cuts import Linkage
 from curation.files import sha256_if_readable, whole_file
-from curation.models import AnalysisKind, PairText, TextAnalysis, TextReading, TextScore
+from curation.models import AnalysisKind, Pair, PairText, TextAnalysis, TextReading, TextScore
+from curation.selectors import pairs as collected
 from curation.selectors.jobs import ANALYSE_TEXTS
 from curation.services.options import check_at_least, check_one_of
 from curation.texts.captions import Measure
-from hits.models import Job, Observation, Project
-from hits.selectors import observations as collected
+from hits.models import Job, Project
 from hits.services import audit, jobs
 from hits.services.errors import BadFile, NoRoom, Refused
 
@@ -279,7 +279,7 @@ def finish_scores(*, analysis: TextAnalysis, found: Found) -> TextAnalysis:
 
 
 def record_reading(
-    *, observation: Observation, field: str, is_concern: bool, note: str = "", by: AbstractBaseUser
+    *, observation: Pair, field: str, is_concern: bool, note: str = "", by: AbstractBaseUser
 ) -> TextReading:
     """Keep what a person says of a text; the newest word stands, and none is lost. It removes nothing.
 

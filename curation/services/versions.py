@@ -5,7 +5,7 @@ import shutil
 from collections.abc import Callable, Iterator
 from itertools import islice
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from django.conf import settings
 from django.contrib.auth.models import AbstractBaseUser
@@ -13,21 +13,26 @@ from django.db import IntegrityError, transaction
 from django.db.models import Count, Max, Sum
 from django.utils import timezone
 
-from curation.models import DatasetVersion, Part, VersionImage, VersionRow, VersionState
+from curation.models import AuditReading, DatasetVersion, VersionImage, VersionRow, VersionState
 from curation.records import InvalidInput
+from curation.selectors import versions as stored
 from curation.selectors.jobs import SEAL
-from curation.versions.build import Plan, plan_version
-from curation.versions.export_sherlock import ExportRefused, export_version, sealed_text
+from curation.selectors.records import waiting_words
+from curation.versions.choices import Choices
+from curation.versions.export import ExportRefused, export_version, sealed_text
+from curation.versions.families import family_of
+from curation.versions.plan import Plan, reason_words
 from curation.versions.seal import Header, seal_lines, seal_sha256
+from curation.versions.selection import Selection
 from curation.versions.splits import UnknownSplit
-from curation.versions.stats import Counting
 from hits.domain.crashpoints import crash_point
 from hits.domain.states import AssignmentStatus
-from hits.models import Assignment, AuditEvent, Image, Job, Observation, Project
+from hits.models import Assignment, AuditEvent, Image, Job, Project, Record
 from hits.selectors.batches import one_by_one
 from hits.services import audit, jobs
 from hits.services.errors import Conflict, Refused
 from hits.storage import sha256_of
+from validation.models import DecisionRun
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}")
 _BATCH = 500
@@ -44,15 +49,21 @@ class Report(Protocol):
 
 
 def create_version(
-    *, project: Project, name: str, by: AbstractBaseUser | None, note: str = ""
+    *,
+    project: Project,
+    name: str,
+    by: AbstractBaseUser | None,
+    note: str = "",
+    selection: Selection | None = None,
 ) -> DatasetVersion:
     """Return a new draft. It holds nothing yet: its rows are those that are approved when it is sealed.
 
     Raises:
-        Refused: the name cannot be used, or is taken.
+        Refused: the name cannot be used or is taken, or the selection names what the project does not have.
     """
     name = name.strip()
     check_name(project, name)
+    check_selection(project, selection or Selection())
     try:
         with transaction.atomic():
             version = DatasetVersion.objects.create(
@@ -60,12 +71,27 @@ def create_version(
                 name=name,
                 note=note.strip()[:400],
                 rehearsal=project.is_rehearsal,
+                selection=(selection or Selection()).as_json(),
                 created_by_id=by.pk if by else None,
             )
             audit.record(project=project, actor=by, action="version.create", subject=name)
     except IntegrityError as error:
         raise Refused(f"name: there is a version {name} already; choose another name") from error
     return version
+
+
+def check_selection(project: Project, selection: Selection) -> None:
+    """See that a project has what a selection names.
+
+    Raises:
+        Refused: naming the field.
+    """
+    try:
+        types = family_of(project).record_types
+        for record_type in types:
+            Choices(project, record_type, selection, record_types=types)
+    except InvalidInput as error:
+        raise Refused(str(error)) from error
 
 
 def check_name(project: Project, name: str) -> None:
@@ -122,6 +148,7 @@ def make_sealed_version(
     name: str,
     by: AbstractBaseUser | None,
     note: str = "",
+    selection: Selection | None = None,
     progress: Report | None = None,
 ) -> DatasetVersion:
     """Return a new version, sealed at once; when it cannot be sealed no draft is left behind.
@@ -130,10 +157,18 @@ def make_sealed_version(
         Refused: see ``create_version`` and ``seal_version``.
     """
     check_name(project, name)
-    draft = DatasetVersion(project=project, name=name.strip(), rehearsal=project.is_rehearsal)
-    return _seal(
-        draft, by, progress, create=lambda: create_version(project=project, name=name, by=by, note=note)
+    check_selection(project, selection or Selection())
+    draft = DatasetVersion(
+        project=project,
+        name=name.strip(),
+        rehearsal=project.is_rehearsal,
+        selection=(selection or Selection()).as_json(),
     )
+
+    def create() -> DatasetVersion:
+        return create_version(project=project, name=name, by=by, note=note, selection=selection)
+
+    return _seal(draft, by, progress, create=create)
 
 
 def _seal(
@@ -168,14 +203,42 @@ def _seal(
     )
 
 
+def plan_version(draft: DatasetVersion, follow: Callable[[int], None] | None = None) -> Plan:
+    """Return what the version would hold if it were sealed now. Reads only.
+
+    Args:
+        follow: is told from time to time how many records were read.
+
+    Raises:
+        UnknownSplit: a photo's split is none that we know.
+        InvalidInput: its selection names what the project does not have.
+    """
+    plan = Plan(Selection.from_json(draft.selection))
+    family_of(draft.project).plan(draft, plan, follow or (lambda done: None))
+    return plan
+
+
 def _planned(draft: DatasetVersion) -> Plan:
     try:
         plan = plan_version(draft)
     except (UnknownSplit, InvalidInput) as error:
         raise Refused(str(error)) from error
     if not plan.row_count:
-        raise Refused("rows: nothing is approved yet, so there is nothing to seal")
+        raise Refused(f"rows: {_nothing_left(draft, plan)}")
     return plan
+
+
+def _nothing_left(draft: DatasetVersion, plan: Plan) -> str:
+    """Return why there is nothing to seal, with counts by reason and by kind."""
+    family = family_of(draft.project)
+    said = []
+    if plan.exclusions:
+        words = reason_words(plan.exclusions, family.all_exclusion_words())
+        said.append(f"all {plan.exclusions.total()} approved records are left out: {words}")
+    said += waiting_words(draft.project, family.record_types)
+    if not said:
+        return "nothing is approved yet, so there is nothing to seal"
+    return f"there is nothing to seal: {'; '.join(said)}"
 
 
 def state_of(project: Project) -> tuple[object, ...]:
@@ -185,8 +248,11 @@ def state_of(project: Project) -> tuple[object, ...]:
     ).aggregate(n=Count("pk"), keys=Sum("pk"))
     shown = Image.objects.filter(project=project, withdrawn_at=None).aggregate(n=Count("pk"), keys=Sum("pk"))
     newest = AuditEvent.objects.filter(project=project).aggregate(pk=Max("pk"))
-    observations = Observation.objects.filter(image__project=project).aggregate(n=Count("pk"))
-    return (*approved.values(), *shown.values(), *newest.values(), *observations.values())
+    records = Record.objects.filter(project=project).aggregate(n=Count("pk"))
+    chosen = DecisionRun.objects.filter(project=project).aggregate(pk=Max("pk"))
+    read = AuditReading.objects.filter(item__audit__project=project).aggregate(pk=Max("pk"))
+    found = (approved, shown, newest, records, chosen, read)
+    return tuple(value for values in found for value in values.values())
 
 
 def _check_images(project: Project, plan: Plan, progress: Report | None) -> None:
@@ -220,7 +286,7 @@ def _write_rows(version: DatasetVersion, plan: Plan) -> None:
         VersionRow.objects.bulk_create(
             VersionRow(
                 version=version,
-                part=row.part.value,
+                part=row.part,
                 instance_id=row.instance_id,
                 split=row.split,
                 row=row.row,
@@ -241,9 +307,21 @@ class _Closing:
 
     def __init__(self, draft: DatasetVersion, plan: Plan) -> None:
         self.manifest_sha256 = _seal_of(draft, plan)
-        self.statistics = _statistics(plan)
+        self.statistics = _statistics(draft, plan)
         self.exclusions = dict(plan.exclusions)
-        self.provenance = plan.provenance()
+        self.selection = plan.selection.as_json()
+        self.provenance = plan.provenance() | _removed(draft, plan)
+
+
+def _removed(draft: DatasetVersion, plan: Plan) -> dict[str, Any]:
+    """Return why rows of the version that was sealed last are not in this one, by id; nothing where none is gone."""
+    earlier = stored.sealed_before(draft)
+    main = family_of(draft.project).main.name
+    if earlier is None:
+        return {}
+    kept = {row.instance_id for row in plan.rows_of(main)}
+    gone = sorted(stored.row_hashes(earlier, main).keys() - kept)
+    return {"removed": {key: plan.why_left_out(main, key) for key in gone}} if gone else {}
 
 
 def _close(version: DatasetVersion, closing: _Closing, by: AbstractBaseUser | None) -> None:
@@ -260,25 +338,21 @@ def _close(version: DatasetVersion, closing: _Closing, by: AbstractBaseUser | No
 
 def _seal_of(version: DatasetVersion, plan: Plan) -> str:
     header = Header(
-        version.project.slug, version.name, version.rehearsal, images=plan.image_count, rows=plan.row_count
+        version.project.slug,
+        version.name,
+        version.rehearsal,
+        images=plan.image_count,
+        rows=plan.row_count,
+        selection=plan.selection.as_json(),
     )
     return seal_sha256(seal_lines(header, plan.sealed_images(), plan.sealed_rows()))
 
 
-def _statistics(plan: Plan) -> dict[str, object]:
-    counting, annotators, sets, judgments = Counting(), set[str](), 0, 0
+def _statistics(draft: DatasetVersion, plan: Plan) -> dict[str, object]:
+    counting = family_of(draft.project).statistics()
     for row in plan.rows:
-        if row.part is Part.COMPARISON:
-            sets += 1
-            judgments += 2 * len(row.row["candidates"])
-        else:
-            counting.add(row.row, row.split)
-            annotators.update(row.workers)
-    return counting.result().as_dict() | {
-        "annotators": len(annotators),
-        "comparison_sets": sets,
-        "judgments": judgments,
-    }
+        counting.add(row)
+    return counting.result()
 
 
 def export_folder(*, version: DatasetVersion) -> Path:

@@ -12,18 +12,20 @@ from typing import Any
 from curation.versions.spool import sorted_by_key
 from hits.domain.hashing import canonical_json, content_sha256
 
-FORMAT = "deerstalker-seal/1"
+FORMAT = "deerstalker-seal/2"
+FORMAT_WITHOUT_SELECTION = "deerstalker-seal/1"  # of versions that were sealed before there was a choice
 
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """What a seal says of the whole version."""
+    """What a seal says of the whole version; ``selection`` is ``None`` of versions sealed before there was one."""
 
     project: str
     version: str
     rehearsal: bool
     images: int
     rows: int
+    selection: dict[str, Any] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,13 +54,13 @@ def annotators_sha256(instance_id: str, workers: Iterable[str]) -> str:
 
 
 def seal_lines(header: Header, images: Iterable[SealedImage], rows: Iterable[SealedRow]) -> Iterator[bytes]:
-    """Yield the seal's lines: the header, then images by url, then rows by part and id.
+    """Yield the seal's lines: the header, the selection, images by url, then rows by part and id.
 
     They are put in order on the disk, so that memory does not grow with the rows.
     """
     yield _line(
         {
-            "format": FORMAT,
+            "format": FORMAT if header.selection is not None else FORMAT_WITHOUT_SELECTION,
             "project": header.project,
             "version": header.version,
             "rehearsal": header.rehearsal,
@@ -66,6 +68,8 @@ def seal_lines(header: Header, images: Iterable[SealedImage], rows: Iterable[Sea
             "rows": header.rows,
         }
     )
+    if header.selection is not None:
+        yield _line({"selection": header.selection})
     yield from sorted_by_key((image.url, _image_line(image)) for image in images)
     yield from sorted_by_key((f"{row.part}\0{row.instance_id}", _row_line(row)) for row in rows)
 

@@ -10,6 +10,7 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_safe
 
+from curation.families.sherlock.evaluation_plan import ALL
 from curation.models import DatasetVersion
 from curation.scorer import recipes
 from curation.scorer.recipes import (
@@ -24,7 +25,6 @@ from curation.scorer.recipes import (
 from curation.selectors.jobs import ABLATIONS, latest_job
 from curation.selectors.versions import sealed_versions, splits_of
 from curation.services.ablation_tables import AblationRow, Cell, RowState, ablation_table, curve
-from curation.versions.evaluation_plan import ALL
 from curation.views import evaluation_charts as charts
 from curation.views.evaluation_parts import split_words
 from curation.views.plots import Plot

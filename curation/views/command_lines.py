@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
+from curation.families.sherlock.evaluation_plan import ALL
 from curation.models import AnalysisKind, DatasetVersion, ErrorAnalysis, ProposalRun, Scorer, Source
 from curation.scorer.config import TrainingConfig
 from curation.scorer.recipes import default_model
@@ -27,7 +28,6 @@ from curation.services.texts import FROM_FILE, OPTIONS
 from curation.sources.records import WhenMissing
 from curation.sources.vcr import Vcr
 from curation.sources.visual_genome import VisualGenome
-from curation.versions.evaluation_plan import ALL
 from hits.models import Job
 from hits.selectors.jobs import may_resume
 
@@ -105,6 +105,8 @@ def _leakage(job: Job, runs: Runs) -> Words:
 
 
 def _round(job: Job, runs: Runs) -> Words:
+    if job.args["options"].get("selection"):
+        raise NoLine  # the file of the selection was not kept
     rules = _differing(job.args["options"], asdict(RoundOptions()), {"disqualification": "disqualify"})
     return [*_project(job), *_differing({"encoder": job.args["encoder"]}, {"encoder": ""}), *rules]
 

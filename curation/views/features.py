@@ -9,6 +9,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
 from curation.features.encoder import DEFAULT_ENCODER, POOLED_ENCODER
+from curation.selectors import pairs as collected
 from curation.selectors.features import feature_sets, used_encoders
 from curation.selectors.images import standing_images
 from curation.selectors.jobs import FEATURES, latest_job
@@ -17,7 +18,6 @@ from curation.services.features import FeatureOptions, request_features
 from hits.domain.states import OPEN_JOB_STATES, JobState
 from hits.forms import PageForm
 from hits.models import Job, Project
-from hits.selectors import observations as collected
 from hits.services.errors import Refused
 from hits.views.access import project_page
 from hits.views.who import person

@@ -12,19 +12,19 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from curation.features.encoder import is_hub_id
-from curation.models import ImageProposals, ProposalOverlap, ProposalRun
+from curation.models import ImageProposals, Pair, ProposalOverlap, ProposalRun
 from curation.proposals.chart import recall_chart, spark
 from curation.proposals.detector import CLASSICAL, HUGGING_FACE, LIMIT
 from curation.proposals.overlap import PAPER_SOLVABLE, Recall
 from curation.selectors import proposals as stored
 from curation.selectors.jobs import OVERLAPS, PROPOSALS, latest_job
 from curation.services import proposals as services
-from curation.versions.build import image_url
+from curation.versions.plan import image_url
 from curation.views.import_proposals import file_form
 from hits.domain.facts import ImageFacts
 from hits.domain.states import OPEN_JOB_STATES
 from hits.forms import PageForm
-from hits.models import Job, Observation, Project
+from hits.models import Job, Project
 from hits.selectors.images import facts
 from hits.services.errors import Conflict, Refused
 from hits.views.access import project_page
@@ -112,7 +112,7 @@ class BestBox:
 class PairView:
     """A pair with its boxes, how well it is covered, and by which proposal (counted from 1)."""
 
-    pair: Observation
+    pair: Pair
     colour: int
     best: float
     place: int

@@ -4,11 +4,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from curation.models import ComparisonRound, ComparisonSet
+from curation.models import ComparisonRound, ComparisonSet, Pair
 from curation.negatives.options import Diversity, Strictness, VerbatimCap
+from curation.selectors import pairs as collected
 from hits.domain.facts import ImageFacts
-from hits.models import Observation, Project
-from hits.selectors import observations as collected
+from hits.models import Project
 from hits.selectors.images import facts
 
 GONE = "(no longer there)"
@@ -64,7 +64,7 @@ class SetView:
     """
 
     item: ComparisonSet
-    gold: Observation
+    gold: Pair
     image: ImageFacts
     gold_plausibility: float | None
     gold_x: str
@@ -89,9 +89,7 @@ def _axis(sets: Sequence[ComparisonSet]) -> Axis:
     return Axis(min(values, default=0.0), max(values, default=1.0))
 
 
-def _view(
-    found: ComparisonRound, item: ComparisonSet, texts: Mapping[str, Observation], axis: Axis
-) -> SetView:
+def _view(found: ComparisonRound, item: ComparisonSet, texts: Mapping[str, Pair], axis: Axis) -> SetView:
     gold = item.scores.get("gold")
     return SetView(
         item=item,
@@ -107,7 +105,7 @@ def _view(
     )
 
 
-def _candidate(item: ComparisonSet, place: int, texts: Mapping[str, Observation], axis: Axis) -> Candidate:
+def _candidate(item: ComparisonSet, place: int, texts: Mapping[str, Pair], axis: Axis) -> Candidate:
     row = texts.get(item.chosen[place])
     plausibility = _figure(item, "plausibility", place)
     gold = item.scores.get("gold")
@@ -125,7 +123,7 @@ def _candidate(item: ComparisonSet, place: int, texts: Mapping[str, Observation]
     )
 
 
-def _stands_for(item: ComparisonSet, place: int, texts: Mapping[str, Observation]) -> str:
+def _stands_for(item: ComparisonSet, place: int, texts: Mapping[str, Pair]) -> str:
     """How many inferences of its meaning and of its words there are, with the first few that it stands for."""
     others, copies = (int(_figure(item, name, place) or 1) - 1 for name in ("cluster", "copies"))
     dropped = item.scores.get("dropped") or [[]] * len(item.chosen)

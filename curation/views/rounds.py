@@ -1,5 +1,6 @@
 """Comparison rounds: build them, look through their sets and what they skipped, launch the best for rating."""
 
+from dataclasses import replace
 from typing import Any
 
 from django.contrib import messages
@@ -12,6 +13,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from curation import services
 from curation.models import ComparisonRound
+from curation.selectors import pairs as collected
 from curation.selectors import round_sets
 from curation.selectors.features import used_encoders
 from curation.selectors.jobs import COMPARISON_ROUND, latest_job
@@ -21,12 +23,12 @@ from curation.services.scorers import known_pairs_words
 from curation.views.forms import ComparisonForm, RoundForm, SetsForm
 from curation.views.readings import REASONS, in_words
 from curation.views.round_sets import set_views
+from curation.views.selection_form import SelectionForm
 from hits.domain.quantiles import quantile
 from hits.domain.states import OPEN_JOB_STATES
 from hits.forms import launch_key
 from hits.forms.hourly import offer_fair_reward
 from hits.models import Project
-from hits.selectors import observations as collected
 from hits.services import launch
 from hits.services.errors import Refused
 from hits.views.access import project_page
@@ -34,7 +36,7 @@ from hits.views.balance import forget_balance
 from hits.views.costs import refusal_context, with_funds
 from hits.views.who import person
 from validation.domain import plots
-from validation.selectors.judging import COMPARISON
+from validation.selectors.judging import comparison
 from validation.services.judging import usual_pool
 
 SETS_PER_PAGE = 5
@@ -54,19 +56,19 @@ def round_list(request: HttpRequest, project: Project) -> HttpResponse:
 @project_page()
 def build_round(request: HttpRequest, project: Project) -> HttpResponse:
     """Queue a comparison round."""
-    form = _round_form(project, request.POST)
-    if not form.is_valid():
-        return _list(request, project, form=form, status=400)
+    form, chosen = _round_form(project, request.POST), SelectionForm(project, request.POST)
+    if not (form.is_valid() and chosen.is_valid()):
+        return _list(request, project, form=form, chosen=chosen, status=400)
     try:
         services.request_comparison_round(
             project=project,
             by=person(request),
-            options=form.options,
+            options=replace(form.options, selection=chosen.selection.as_json()),
             encoder=form.encoder,
         )
     except Refused as error:
         messages.error(request, f"Not started: {error}.")
-        return _list(request, project, form=form, status=400)
+        return _list(request, project, form=form, chosen=chosen, status=400)
     messages.success(request, "A comparison round is queued.")
     return redirect("curation-rounds", project.slug)
 
@@ -85,7 +87,12 @@ def _chooser(form: RoundForm) -> str:
 
 
 def _list(
-    request: HttpRequest, project: Project, *, form: RoundForm | None = None, status: int = 200
+    request: HttpRequest,
+    project: Project,
+    *,
+    form: RoundForm | None = None,
+    chosen: SelectionForm | None = None,
+    status: int = 200,
 ) -> HttpResponse:
     form = form or _round_form(project)
     latest = latest_job(project, COMPARISON_ROUND)
@@ -95,6 +102,7 @@ def _list(
         "section": "curation",
         "tab": "rounds",
         "form": form,
+        "chosen": chosen or SelectionForm(project),
         "warning": _chooser(form),
         "job": running,
         "ended": latest if running is None else None,
@@ -126,7 +134,7 @@ def comparison_round(request: HttpRequest, project: Project, round_id: int) -> H
     if launch.launched_before(project=project, once=launch_key(request.POST)) is not None:
         return redirect("comparison-round", project.slug, found.pk)
     total = services.launchable(found).count()
-    form = ComparisonForm(COMPARISON, total, request.POST or None, usual_pool=usual_pool(project))
+    form = ComparisonForm(comparison().name, total, request.POST or None, usual_pool=usual_pool(project))
     offer_fair_reward(form, project=project, kind=form.kind)
     confirm: dict[str, Any] = {}
     status = 200

@@ -13,7 +13,8 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
-from curation.models import AnalysisKind, TextAnalysis
+from curation.models import AnalysisKind, Pair, TextAnalysis
+from curation.selectors import pairs as collected
 from curation.selectors import texts as stored
 from curation.selectors.texts import QueuedText
 from curation.services import splits_in_use
@@ -21,8 +22,7 @@ from curation.services import texts as services
 from curation.views import texts_charts as charts
 from curation.views.texts_forms import FORMS, AnalysisForm, ReadingForm
 from hits.domain.csv_download import csv_lines, words
-from hits.models import Job, Observation, Project
-from hits.selectors import observations as collected
+from hits.models import Job, Project
 from hits.selectors.images import facts
 from hits.services.errors import Refused
 from hits.views.access import project_page
@@ -214,7 +214,7 @@ def _copies(project: Project, row: TextAnalysis, copies: list[list[int]]) -> lis
     ]
 
 
-def _text(known: dict[int, Observation], pk: int, row: TextAnalysis) -> str:
+def _text(known: dict[int, Pair], pk: int, row: TextAnalysis) -> str:
     return str(getattr(known[pk], row.options["field"])) if pk in known else "(its photo was taken down)"
 
 

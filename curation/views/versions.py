@@ -21,10 +21,12 @@ from curation.selectors.jobs import SEAL, latest_job
 from curation.selectors.rounds import rounds_in
 from curation.selectors.scorers import trained_on
 from curation.versions.difference import difference
-from curation.versions.export_sherlock import MANIFEST, sealed_text
+from curation.versions.export import MANIFEST, sealed_text
+from curation.versions.families import family_of_version
 from curation.versions.seal import seal_sha256
 from curation.versions.splits import Split
 from curation.views.forms import VersionForm
+from curation.views.selection_form import SelectionForm, selection_words
 from hits.domain.states import OPEN_JOB_STATES, Role
 from hits.models import Project
 from hits.selectors.roles import may
@@ -33,19 +35,11 @@ from hits.views.access import check_access, project_page
 from hits.views.who import person
 
 CHECKED_AT_ONCE = 2000  # rows whose seal is checked while the page is made
-EXCLUSIONS = {
-    "simulated": "Simulated answers",
-    "image_taken_down": "Pairs on photos that were taken down",
-    "comparison_set_lost_a_pair": "Comparison sets that lost one of their pairs",
-}
 FILES = {
     "manifest.json": "Manifest of the files",
     "seal.jsonl": "Seal, one line a row",
     "annotators.jsonl": "Keyed hashes of the workers",
     "statistics.json": "Corpus statistics",
-    "comparison/instances.json": "Leaderboard instances",
-    "comparison/answer_key.json": "Leaderboard answer key",
-    "comparison/instance_ids.json": "Leaderboard ids, sorted",
     "REHEARSAL.txt": "Mark of a rehearsal",
 }
 
@@ -73,16 +67,18 @@ def version_page(role: Role = Role.RESEARCHER) -> Callable[[View], View]:
 def version_list(request: HttpRequest, project: Project) -> HttpResponse:
     """List a project's versions; make a draft."""
     form = VersionForm(request.POST or None)
+    chosen = SelectionForm(project, request.POST or None)
     status = 200
     if request.method == "POST":
         status = 400
-        if form.is_valid():
+        if form.is_valid() and chosen.is_valid():
             try:
                 version = services.create_version(
                     project=project,
                     name=form.cleaned_data["name"],
                     note=form.cleaned_data["note"],
                     by=person(request),
+                    selection=chosen.selection,
                 )
                 return redirect("version", version.pk)
             except Refused as error:
@@ -92,6 +88,7 @@ def version_list(request: HttpRequest, project: Project) -> HttpResponse:
         "section": "versions",
         "versions": stored.versions(project),
         "form": form,
+        "chosen": chosen,
     }
     return render(request, "curation/versions.html", context, status=status)
 
@@ -108,6 +105,9 @@ def version_detail(request: HttpRequest, version: DatasetVersion) -> HttpRespons
         "section": "versions",
         "version": version,
         "versions": stored.versions(project),
+        "family": family_of_version(version),
+        "row_template": family_of_version(version).row_template(),
+        "selection": selection_words(version),
         "may_seal": may(request.user, project, Role.ADMIN),
         "job": job if mine and job is not None and job.state in OPEN_JOB_STATES else None,
         "failed": job if mine and job is not None and job.error else None,
@@ -118,12 +118,13 @@ def version_detail(request: HttpRequest, version: DatasetVersion) -> HttpRespons
 
 def _sealed(version: DatasetVersion) -> dict[str, Any]:
     earlier = stored.sealed_before(version)
-    after = stored.row_hashes(version)
-    change = difference(stored.row_hashes(earlier) if earlier else {}, after)
+    main = family_of_version(version).main.name
+    after = stored.row_hashes(version, main)
+    change = difference(stored.row_hashes(earlier, main) if earlier else {}, after)
     small = version.rows.count() <= CHECKED_AT_ONCE
     return {
         "statistics": version.statistics,
-        "exclusions": _exclusions(version.exclusions),
+        "exclusions": _exclusions(version, version.exclusions),
         "hash_lines": _hash_lines(version.manifest_sha256),
         "verified": small and seal_sha256(sealed_text(version)) == version.manifest_sha256,
         "checked": small,
@@ -152,13 +153,18 @@ def _draft(version: DatasetVersion) -> dict[str, Any]:
         }
     summary = found.summary
     return summary | {
-        "exclusions": _exclusions(summary["exclusions"]),
+        "exclusions": _exclusions(version, summary["exclusions"]),
         "earlier": stored.sealed_before(version),
     }
 
 
-def _exclusions(counts: dict[str, int]) -> list[tuple[str, int]]:
-    return [(EXCLUSIONS.get(reason, reason), count) for reason, count in counts.items()]
+def _exclusions(version: DatasetVersion, counts: dict[str, int]) -> list[tuple[str, int]]:
+    words = family_of_version(version).all_exclusion_words()
+    return [(_capitalised(words.get(reason, reason)), count) for reason, count in counts.items()]
+
+
+def _capitalised(words: str) -> str:
+    return words[:1].upper() + words[1:]
 
 
 def _splits_in_words(said: dict[str, Any]) -> str:
@@ -181,8 +187,10 @@ def _files(version: DatasetVersion) -> list[dict[str, Any]]:
         manifest = json.loads((services.export_path(version) / MANIFEST).read_text("utf-8"))
     except (OSError, ValueError):
         return []
+    known = {**FILES, **family_of_version(version).file_words}
+    usual = known.get("", "Rows, one line each")
     return [
-        {"name": file["name"], "words": FILES.get(file["name"], "Sherlock JSON"), "bytes": file["bytes"]}
+        {"name": file["name"], "words": known.get(file["name"], usual), "bytes": file["bytes"]}
         for file in manifest["files"]
     ]
 

@@ -16,6 +16,7 @@ from hits.domain.states import Purpose
 from hits.models import Attempt, Submission
 from hits.selectors import feedback
 from hits.selectors import submissions as read
+from hits.selectors.pages import page_unit_of
 from hits.selectors.proof import has_proof
 from hits.services import submit
 from hits.services.submit import PageKey
@@ -101,8 +102,16 @@ class OpenView(HitPageView):
                 "submission": _stored(stored) if stored else None,
                 "seconds_left": read.seconds_left(attempt),
                 "feedback": _feedback(attempt),
+                **_unit(attempt),
             }
         )
+
+
+def _unit(attempt: Attempt) -> dict[str, Any]:
+    """Return the page's unit, of kinds with arms: which order is shown is known only now."""
+    if registry.get(attempt.hit.unit.batch.kind).arms == 1:
+        return {}
+    return {"unit": page_unit_of(attempt)}
 
 
 class Number(serializers.FloatField):

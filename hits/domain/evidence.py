@@ -1,4 +1,4 @@
-"""Any kind's unit and answer as rows that a reviewer can read, without knowing the kind."""
+"""Any kind's answer as rows that a reviewer can read, without knowing the kind."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -26,12 +26,12 @@ def words(value: Any) -> str:
     return text[:1].upper() + text[1:]
 
 
-def answer_rows(unit: Mapping[str, Any], answer: Mapping[str, Any]) -> list[Row]:
-    """Return an answer line by line; ratings of candidates stand beside the candidate's text."""
+def answer_rows(answer: Mapping[str, Any]) -> list[Row]:
+    """Return an answer line by line, by its fields; each row of a list of objects is a line of its own."""
     rows = []
     for field, value in answer.items():
         if isinstance(value, list) and value and all(isinstance(item, Mapping) for item in value):
-            rows += [_item_row(unit, item) for item in value]
+            rows += [_item_row(field, place, item) for place, item in enumerate(value, start=1)]
         elif _is_form(value):
             rows += [Row(name, said or "–") for name, said in value]
         else:
@@ -51,29 +51,7 @@ def _is_field(row: Any) -> bool:
     return False
 
 
-def _item_row(unit: Mapping[str, Any], item: Mapping[str, Any]) -> Row:
-    known = {row["id"]: row.get("inference") or row.get("text") or "" for row in _listed(unit, "candidates")}
-    known |= {row["id"]: row.get("text") or "" for row in _listed(unit, "inferences")}
-    regions = {row["id"]: f"Region {place}" for place, row in enumerate(_listed(unit, "regions"), 1)}
-    subject = next((name for name in ("candidate", "inference") if str(item.get(name)) in known), "candidate")
-    about = known.get(str(item.get(subject))) or words(item.get("candidate") or item.get("id"))
-    rest = [
-        regions.get(str(value)) or words(value) for key, value in item.items() if key not in {subject, "id"}
-    ]
-    return Row(about, " · ".join(rest))
-
-
-def _listed(unit: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
-    return [row for row in unit.get(name) or [] if isinstance(row, Mapping) and "id" in row]
-
-
-def unit_boxes(unit: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the boxes that a unit shows for the photo: one group, or one for each of its regions, or nothing."""
-    regions = _listed(unit, "regions")
-    if regions:
-        return [
-            {"index": place, "boxes": row["boxes"], "label": "Region"} for place, row in enumerate(regions, 1)
-        ]
-    boxes = unit.get("boxes") or []
-    index = unit.get("obs_index") or 1
-    return [{"index": index, "boxes": boxes, "label": "Region"}] if boxes else []
+def _item_row(field: str, place: int, item: Mapping[str, Any]) -> Row:
+    name = item.get("id")
+    about = words(name) if name is not None else f"{words(field)} {place}"
+    return Row(about, " · ".join(words(value) for key, value in item.items() if key != "id"))

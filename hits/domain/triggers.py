@@ -3,6 +3,8 @@
 Python guards stop our own code; these triggers stop everything else that can reach the database.
 """
 
+from typing import Any
+
 POSTGRES_FUNCTION = """
 CREATE OR REPLACE FUNCTION deerstalker_append_only() RETURNS trigger AS $$
 BEGIN
@@ -28,3 +30,44 @@ def statements(vendor: str, table: str) -> list[str]:
             for action in ("update", "delete")
         ]
     return []
+
+
+class TriggerKeeper:
+    """Takes the triggers around some tables away while a migration changes these, and puts them back.
+
+    SQLite makes a table anew for most changes and loses its triggers without a word; a trigger of another table that
+    names it stops the change. Use it as two operations, the first and the last of a migration::
+
+        keeper = TriggerKeeper("curation_versionrow")
+        operations = [migrations.RunPython(keeper.take, migrations.RunPython.noop), …,
+                      migrations.RunPython(keeper.put_back, migrations.RunPython.noop)]
+
+    PostgreSQL changes tables in place and keeps their triggers.
+    """
+
+    def __init__(self, *tables: str) -> None:
+        self._tables = tables
+        self._taken: list[str] = []
+
+    def take(self, apps: Any, schema_editor: Any) -> None:
+        """Drop every trigger on the tables or naming them, and remember it."""
+        if schema_editor.connection.vendor != "sqlite":
+            return
+        with schema_editor.connection.cursor() as cursor:
+            cursor.execute(
+                "SELECT name, tbl_name, sql FROM sqlite_master WHERE type = 'trigger' ORDER BY name"
+            )
+            found = cursor.fetchall()
+        around = [(name, sql) for name, table, sql in found if self._is_around(table, sql)]
+        self._taken = [sql for _, sql in around]
+        for name, _ in around:
+            schema_editor.execute(f'DROP TRIGGER "{name}"', params=None)
+
+    def put_back(self, apps: Any, schema_editor: Any) -> None:
+        """Make the remembered triggers again."""
+        for sql in self._taken:
+            schema_editor.execute(sql, params=None)
+        self._taken = []
+
+    def _is_around(self, table: str, sql: str) -> bool:
+        return table in self._tables or any(f'"{name}"' in sql for name in self._tables)

@@ -9,13 +9,13 @@ from hits.models.people import ConsentText, Declaration, Demographics, Participa
 from hits.models.projects import AuditEvent, Membership, Project
 from hits.models.qualifications import BatchRequirement, Qualification, WorkerCall, WorkerDecision
 from hits.models.reconciliation import MarketplaceEvent, Reconciliation, Resolution
+from hits.models.records import Record, RecordImage
 from hits.models.submissions import (
     Assignment,
     Attempt,
     Decision,
     Draft,
     Feedback,
-    Observation,
     Submission,
 )
 from hits.models.task_templates import TaskTemplate
@@ -41,12 +41,13 @@ __all__ = [
     "JobLine",
     "MarketplaceEvent",
     "Membership",
-    "Observation",
     "OutgoingCall",
     "Participation",
     "Project",
     "Qualification",
     "Reconciliation",
+    "Record",
+    "RecordImage",
     "Resolution",
     "Submission",
     "TaskTemplate",

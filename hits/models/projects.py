@@ -14,6 +14,8 @@ class Project(models.Model):
     name = models.CharField(max_length=120)
     slug = models.SlugField(max_length=60, unique=True)
     is_rehearsal = models.BooleanField(default=False)
+    # The dataset family of its versions, a folder's name; fixed once it has a version.
+    family = models.CharField(max_length=40, default="sherlock")
     target_cents_per_hour = models.PositiveIntegerField(default=1500)
     # The most that all batches together may cost; none means no cap.
     budget_cap_cents = models.PositiveBigIntegerField(null=True)

@@ -9,7 +9,6 @@ from django.db.models import Q
 from hits.domain.states import AssignmentStatus, Match, TrainingOutcome, Verdict
 from hits.models.base import AppendOnly
 from hits.models.batches import Hit
-from hits.models.images import Image
 from hits.models.instructions import Instructions
 from hits.models.people import Worker
 
@@ -21,8 +20,11 @@ class Attempt(models.Model):
     assignment_id = models.CharField(max_length=64)
     worker = models.ForeignKey(Worker, on_delete=models.PROTECT, related_name="attempts")
     opened_at = models.DateTimeField(auto_now_add=True)
-    # When the marketplace told us that it was given back or ran out of time; a hint, so often never.
+    # When the marketplace told us that it was given back or ran out of time (a hint, so often never), or somebody else
+    # opened the slot.
     released_at = models.DateTimeField(null=True)
+    # Which order or variant the page shows; none of kinds without arms, and of attempts from before there were any.
+    arm = models.PositiveSmallIntegerField(null=True)
 
     class Meta:
         constraints = [
@@ -91,6 +93,8 @@ class Assignment(models.Model):
     submitted_at = models.DateTimeField()
     auto_approves_at = models.DateTimeField(null=True)
     synced_at = models.DateTimeField()
+    # Why no records could be read from the confirmed answer; none where they were read or nothing is collected.
+    record_error = models.CharField(max_length=400, null=True)  # noqa: DJ001 - a default would remake the table
 
     class Meta:
         ordering = ["submitted_at", "id"]
@@ -170,25 +174,4 @@ class Feedback(AppendOnly):
             models.CheckConstraint(
                 condition=Q(outcome__in=[o.value for o in TrainingOutcome]), name="training_outcome_known"
             )
-        ]
-
-
-class Observation(AppendOnly):
-    """An observation pair of a confirmed submission, addressable by its published id."""
-
-    instance_id = models.CharField(max_length=32, unique=True)
-    submission = models.ForeignKey(Submission, on_delete=models.PROTECT, related_name="observations")
-    image = models.ForeignKey(Image, on_delete=models.PROTECT, related_name="observations")
-    index = models.PositiveSmallIntegerField()
-    clue = models.TextField()
-    inference = models.TextField()
-    confidence = models.PositiveSmallIntegerField()
-    boxes = models.JSONField()
-    bonus = models.BooleanField(default=False)
-
-    class Meta(AppendOnly.Meta):
-        ordering = ["id"]
-        constraints = [
-            models.UniqueConstraint(fields=["submission", "index"], name="observation_index_once"),
-            models.CheckConstraint(condition=Q(confidence__in=[1, 2, 3]), name="confidence_known"),
         ]

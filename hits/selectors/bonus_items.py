@@ -23,8 +23,8 @@ def bonus_items(rows: "QuerySet[Assignment]") -> Counter[int]:
         rows.order_by()
         .values_list("pk")
         .annotate(
-            written=Count("submission__observations"),
-            paid=Count("submission__observations", filter=Q(submission__observations__bonus=True)),
+            written=Count("submission__records"),
+            paid=Count("submission__records", filter=Q(submission__records__bonus=True)),
         )
     )
     found: Counter[int] = Counter()

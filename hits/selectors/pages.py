@@ -1,10 +1,13 @@
 """What a HIT page needs to know. Nothing here writes: a GET proves nothing about who asks."""
 
 import uuid
+from typing import Any
 
 from django.utils.translation import gettext_noop
 
+from hits import registry
 from hits.models import Attempt, ConsentText, Hit, Participation, Project, Unit, Worker
+from hits.selectors.images import facts_of
 
 OWN_WORK = gettext_noop(
     "This task is about your own work, or you judged it before, so somebody else has to do it."
@@ -52,6 +55,14 @@ def attempt_at(worker: Worker | None, hit: Hit, assignment_id: str) -> Attempt |
         return None
     rows = Attempt.objects.select_related("hit__unit__batch")
     return rows.filter(worker=worker, hit=hit, assignment_id=assignment_id).first()
+
+
+def page_unit_of(attempt: Attempt) -> dict[str, Any]:
+    """Return the unit as an attempt's page shows it, in the order of its arm."""
+    unit = attempt.hit.unit
+    kind = registry.get(unit.batch.kind)
+    images = facts_of(kind.image_ids(unit.payload))
+    return kind.page_unit(unit.payload, images, attempt.assignment_id, attempt.arm)
 
 
 def is_excluded(worker: Worker | None, unit: Unit) -> bool:

@@ -8,7 +8,7 @@ from django.db.models import Exists, OuterRef, Q, QuerySet, Subquery
 
 from hits import registry
 from hits.domain.answer_xml import AnswerError, parse_answer
-from hits.domain.evidence import Row, answer_rows
+from hits.domain.evidence import Row
 from hits.domain.states import AssignmentStatus, Match
 from hits.models import Assignment, Attempt, Batch, Reconciliation, Resolution, Submission
 from hits.selectors.limits import lost_before
@@ -172,10 +172,7 @@ def handed_in_again(submission: Submission) -> bool:
 def said_in(submission: Submission) -> list[Row]:
     """Return a stored answer line by line, as a person reads it."""
     unit = submission.attempt.hit.unit
-    pairs = registry.get(submission.kind).observations(unit.payload, submission.answer)
-    if pairs:
-        return [Row(pair.clue, pair.inference) for pair in pairs]
-    return answer_rows(unit.payload, submission.answer)
+    return registry.get(submission.kind).answer_lines(unit.payload, submission.answer)
 
 
 def history(batch: Batch) -> "QuerySet[Resolution]":

@@ -8,12 +8,13 @@ from typing import Any
 from django.db.models import Count, Max, QuerySet
 
 from hits import registry
-from hits.domain.checks import Check, pace, run_checks
-from hits.domain.evidence import Row, answer_rows, unit_boxes
+from hits.domain.checks import Check
+from hits.domain.evidence import Row
 from hits.domain.facts import ImageFacts
-from hits.domain.observation import ObservationPair
 from hits.domain.pay import cents_per_hour
+from hits.domain.records import Record, RecordError
 from hits.domain.states import AssignmentStatus, CallState, Match
+from hits.kind import HitKind
 from hits.models import Assignment, Batch, Decision, Project
 from hits.selectors.bonus_items import bonus_items
 from hits.selectors.console import waiting_assignments
@@ -31,8 +32,8 @@ class Looked:
     """One assignment with everything that its row or page shows. Money in cents, times in seconds."""
 
     assignment: Assignment
-    image: ImageFacts | None
-    pairs: Sequence[ObservationPair]
+    images: Sequence[ImageFacts]
+    records: Sequence[Record]
     bonus_items: int
     rate_cents: int | None
     checks: Sequence[Check]
@@ -50,18 +51,41 @@ class Looked:
         return [check.short for check in self.checks if not check.ok]
 
     @property
-    def groups(self) -> list[dict[str, Any]]:
-        """Boxes for the photo tag, by observation."""
-        found = [{"index": p.index, "boxes": [box.as_dict() for box in p.boxes]} for p in self.pairs]
-        return found or unit_boxes(self.assignment.hit.unit.payload)
+    def kind(self) -> HitKind:
+        """The kind whose answer it is."""
+        return registry.get(self.batch.kind)
 
     @property
-    def rows(self) -> list[Row]:
-        """The answer line by line, for kinds that collect no pairs."""
+    def unit(self) -> dict[str, Any]:
+        """The unit as it was launched."""
+        payload: dict[str, Any] = self.assignment.hit.unit.payload
+        return payload
+
+    @property
+    def answer(self) -> dict[str, Any] | None:
+        """The stored answer; none where the marketplace's submission is not ours."""
         submission = self.assignment.submission
-        if self.pairs or submission is None:
-            return []
-        return answer_rows(self.assignment.hit.unit.payload, submission.answer)
+        return None if submission is None else submission.answer
+
+    @property
+    def image(self) -> ImageFacts | None:
+        """The first image that the unit shows, if there is one."""
+        return next(iter(self.images), None)
+
+    @property
+    def marks(self) -> list[dict[str, Any]]:
+        """Boxes for the photo tag."""
+        return self.kind.marks(self.unit, self.answer)
+
+    @property
+    def lines(self) -> list[Row]:
+        """The answer line by line."""
+        return [] if self.answer is None else self.kind.answer_lines(self.unit, self.answer)
+
+    @property
+    def evidence(self) -> dict[str, Any]:
+        """What the kind's own evidence template needs."""
+        return {} if self.answer is None else self.kind.evidence(self.unit, self.answer)
 
     @property
     def given(self) -> list[Row]:
@@ -142,24 +166,31 @@ def refused_payments(batch: Batch) -> list[Looked]:
 
 def _look(row: Assignment, top_up_cents: int) -> Looked:
     unit, submission = row.hit.unit, row.submission
-    image = next((facts(image) for image in unit.images.all()), None)
     kind = registry.get(unit.batch.kind)
+    known = {image.pk: facts(image) for image in unit.images.all()}
+    images = [known[pk] for pk in kind.image_ids(unit.payload) if pk in known]
     if submission is None:
-        return Looked(row, image, (), 0, None, (), state_of(row))
+        return Looked(row, images, (), 0, None, (), state_of(row))
     items = kind.bonus_items(submission.answer)
-    pairs = kind.observations(unit.payload, submission.answer)
     cents = unit.batch.reward_cents + items * unit.batch.bonus_cents + top_up_cents
-    checks = [pace(submission.active_seconds, listing_of(unit.batch).usual_seconds)]
-    if pairs and image:
-        checks = run_checks(
-            pairs,
-            image_width=image.width,
-            image_height=image.height,
-            active_seconds=submission.active_seconds,
-            usual_seconds=kind.usual_seconds,
-        )
+    checks = kind.checks(
+        unit.payload,
+        known,
+        submission.answer,
+        active_seconds=submission.active_seconds,
+        usual_seconds=listing_of(unit.batch).usual_seconds,
+    )
     rate = cents_per_hour(cents, submission.active_seconds)
-    return Looked(row, image, pairs, items, rate, checks, state_of(row))
+    return Looked(row, images, _records_in(kind, row), items, rate, checks, state_of(row))
+
+
+def _records_in(kind: HitKind, row: Assignment) -> list[Record]:
+    """Return the records of an answer; none where they cannot be read, which the batch page says."""
+    assert row.submission is not None
+    try:
+        return kind.read_records(row.hit.unit.payload, row.submission.answer)
+    except RecordError:
+        return []
 
 
 def state_of(row: Assignment) -> str:

@@ -34,3 +34,8 @@ def seconds_left(attempt: Attempt) -> int:
     """Return our estimate of the time left, counted from the opening; the marketplace's clock rules."""
     ends = attempt.opened_at + timedelta(seconds=attempt.hit.unit.batch.duration_seconds)
     return max(0, int((ends - timezone.now()).total_seconds()))
+
+
+def has_begun_work(attempt: Attempt) -> bool:
+    """Tell whether anything of an attempt's work was saved or handed in."""
+    return Draft.objects.filter(attempt=attempt).exists() or attempt.submissions.exists()

@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass
 
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from hits.domain.states import AssignmentStatus, HitState
-from hits.models import Assignment, Attempt, AuditEvent, Hit, Image, Observation
+from hits.models import Assignment, Attempt, AuditEvent, Hit, Image, Record
 from hits.selectors.limits import has_ended
 
 CHANGES = ("image.take_down", "image.put_back", "image.describe")
@@ -36,7 +36,7 @@ def consequences(image: Image) -> Consequences:
         open_hits=live + planned,
         in_hand=len(workers_in_hand(image)),
         waiting=submitted.count(),
-        observations=Observation.objects.filter(image=image).count(),
+        observations=Record.objects.filter(Q(image=image) | Q(record_images__image=image)).distinct().count(),
     )
 
 

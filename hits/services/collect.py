@@ -14,16 +14,15 @@ from typing import Any
 from django.db import transaction
 from django.utils import timezone
 
-from hits import registry
 from hits.domain import turns
 from hits.domain.answer_xml import AnswerError, submission_fields
-from hits.domain.hashing import instance_id
-from hits.domain.states import AssignmentStatus, HitState, Match, Purpose
-from hits.models import Assignment, Batch, Hit, Observation, Submission, Worker
+from hits.domain.states import AssignmentStatus, HitState, Match
+from hits.models import Assignment, Batch, Hit, Submission, Worker
 from hits.mturk.port import Marketplace, MarketplaceError, RemoteAssignment
 from hits.selectors.batches import one_by_one
 from hits.services import bookings
 from hits.services.environment import refuse_other_marketplace
+from hits.services.records import collect_records
 
 logger = logging.getLogger(__name__)
 # A rejection may be overridden by an approval, which is final.
@@ -121,9 +120,9 @@ def record_assignment(*, hit: Hit, remote: RemoteAssignment) -> tuple[Assignment
             "synced_at": timezone.now(),
         },
     )
-    if submission is not None:
-        _write_observations(hit, submission)
     assignment.hit = hit  # with its batch at hand
+    if submission is not None and assignment.record_error is None:
+        collect_records(assignment)
     _write_ledger(assignment)
     return assignment, new
 
@@ -150,30 +149,6 @@ def _find_submission(hit: Hit, worker: Worker, remote: RemoteAssignment) -> tupl
         and found.sha256 == fields["sha256"]
     )
     return (Match.MATCHED, found) if same else (Match.MISMATCH, None)
-
-
-def _write_observations(hit: Hit, submission: Submission) -> None:
-    kind = registry.get(submission.kind)
-    if kind.purpose is not Purpose.COLLECTING:
-        return  # what was written to learn or to be graded is no part of the dataset
-    pairs = kind.observations(hit.unit.payload, submission.answer)
-    if not pairs or submission.observations.exists():
-        return
-    (image_id,) = kind.image_ids(hit.unit.payload)
-    Observation.objects.bulk_create(
-        Observation(
-            instance_id=instance_id(str(submission.pk), pair.index),
-            submission=submission,
-            image_id=image_id,
-            index=pair.index,
-            clue=pair.clue,
-            inference=pair.inference,
-            confidence=int(pair.confidence),
-            boxes=[box.as_dict() for box in pair.boxes],
-            bonus=pair.bonus,
-        )
-        for pair in pairs
-    )
 
 
 def _write_ledger(assignment: Assignment) -> None:

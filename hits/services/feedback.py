@@ -6,9 +6,9 @@ from django.contrib.auth.models import AbstractBaseUser
 from django.db import transaction
 
 from hits import registry
-from hits.domain.remarks import MAX_SUMMARY, RemarkError, clean, parse_remarks
 from hits.domain.states import Match, Purpose, TrainingOutcome
 from hits.models import Assignment, Feedback, Submission
+from hits.observing.remarks import MAX_SUMMARY, RemarkError, clean, parse_remarks
 from hits.services import audit
 from hits.services.errors import Refused
 
@@ -18,7 +18,7 @@ def write(
 ) -> Feedback:
     """Keep a trainer's answer to a training submission; the same answer again is the same row.
 
-    ``remarks`` are rows of ``{"observation", "part", "box", "text"}`` as ``hits.domain.remarks`` reads them. The
+    ``remarks`` are rows of ``{"observation", "part", "box", "text"}`` as ``hits.observing.remarks`` reads them. The
     outcome is told to the worker and grants nothing by itself.
 
     Raises:

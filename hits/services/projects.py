@@ -5,6 +5,7 @@ from django.contrib.auth.models import AbstractBaseUser
 from django.db import transaction
 from django.utils.text import slugify
 
+from hits import registry
 from hits.domain.states import Role
 from hits.models import ConsentText, Membership, Project
 from hits.services import audit
@@ -24,6 +25,7 @@ You are asked to look at photos and to write down what you can work out from the
 
 
 LONGEST_SHORT_NAME = 60
+DEFAULT_FAMILY = "sherlock"
 
 
 def short_name_of(name: str) -> str:
@@ -42,14 +44,18 @@ def create_project(
     short_name: str = "",
     is_rehearsal: bool = False,
     consent: str = DEFAULT_CONSENT,
+    family: str = DEFAULT_FAMILY,
 ) -> Project:
     """Return a new project with its first consent text; ``by`` becomes its admin.
 
-    short_name: what addresses and commands call it; made from the name where it is empty.
+    short_name: what addresses and commands call it; made from the name where it is empty. family: the dataset family
+    of its versions.
 
     Raises:
-        Refused: the name is empty, or the short name is taken or no short name.
+        Refused: the name is empty, the short name is taken or no short name, or the family is unknown.
     """
+    if family not in registry.family_names():
+        raise Refused(f"family: {family!r} is not known; use {', '.join(registry.family_names())}")
     if short_name and short_name != slugify(short_name)[:LONGEST_SHORT_NAME]:
         raise Refused(
             f"short name: use at most {LONGEST_SHORT_NAME} small letters, digits and hyphens, such as street-scenes"
@@ -59,7 +65,7 @@ def create_project(
         raise Refused("name: use letters or digits, for instance Street scenes")
     if Project.objects.filter(slug=slug).exists():
         raise Refused(f"short name: a project called {slug} exists already; choose another short name")
-    project = Project.objects.create(name=name.strip(), slug=slug, is_rehearsal=is_rehearsal)
+    project = Project.objects.create(name=name.strip(), slug=slug, is_rehearsal=is_rehearsal, family=family)
     ConsentText.objects.create(project=project, version=1, body=consent)
     if by is not None:
         Membership.objects.create(project=project, user_id=by.pk, role=Role.ADMIN)

@@ -17,6 +17,7 @@ from django.utils.translation import gettext, gettext_noop
 
 from hits import registry
 from hits.domain import demographics
+from hits.domain.arms import next_arm
 from hits.domain.countries import CHANGE_AFTER, code_of
 from hits.domain.crashpoints import crash_point
 from hits.domain.hashing import canonical_json, content_sha256
@@ -35,16 +36,20 @@ from hits.models import (
     Unit,
     Worker,
 )
+from hits.selectors.arms import live_arms
 from hits.selectors.eligibility import declared_country, elsewhere, why_not_this
 from hits.selectors.images import facts_of
 from hits.selectors.limits import GRACE, has_ended
 from hits.selectors.pages import OWN_WORK, agreed, current_consent
 from hits.selectors.proof import has_proof
+from hits.selectors.submissions import has_begun_work
 from hits.services.errors import Conflict, Refused, TooLarge
 
 # Its number changes with what a token proves: since 2, on our own marketplace, that the attempt's secret was shown.
 TOKEN_SALT = "hits.page/2"  # noqa: S105 - a salt names the purpose, it is no secret
 CLOSED = gettext_noop("This task is not open to you.")
+SEEN_BEFORE = gettext_noop("You have seen this task before, and it is shown to nobody twice.")
+NOT_OPENED = gettext_noop("This page is not open yet. Reload the task.")
 MAX_DRAFT_BYTES = 60_000
 MAX_ANSWER_BYTES = 60_000
 MAX_ACTIVE_SECONDS = 24 * 3600.0
@@ -134,12 +139,48 @@ def open_attempt(key: PageKey) -> Attempt:
         NotEligible: the worker may not do this unit, or has no room for it.
     """
     hit = find_hit(key)
+    kind = registry.get(hit.unit.batch.kind)
     with transaction.atomic():
+        if kind.arms > 1 or kind.once:
+            Unit.objects.select_for_update().get(
+                pk=hit.unit_id
+            )  # of two that open at once, one counts the other
         worker = _worker_of(hit, key)
         known = _known_attempt(hit, key, worker)
-        if known is not None and not has_ended(known):
-            return known  # what was begun may be finished, whatever was decided since
-        return _begin(hit, key, worker, again=known)
+        if known is None or has_ended(known):
+            _refuse_second_look(hit, key, worker, ended=known is not None)
+            attempt = _begin(hit, key, worker, again=known)
+        else:
+            attempt = known  # what was begun may be finished, whatever was decided since
+        _end_older(attempt)
+        if kind.arms > 1 and (attempt.arm is None or attempt is not known):
+            _give_arm(attempt, kind.arms)
+        return attempt
+
+
+def _refuse_second_look(hit: Hit, key: PageKey, worker: Worker, *, ended: bool) -> None:
+    """Refuse a unit that the worker opened before, in kinds that are shown to somebody once."""
+    if not registry.get(hit.unit.batch.kind).once:
+        return
+    others = Attempt.objects.filter(hit__unit=hit.unit_id, worker=worker)
+    if ended or others.exclude(hit=hit, assignment_id=key.assignment_id).exists():
+        _refuse(hit, [SEEN_BEFORE])
+
+
+def _end_older(attempt: Attempt) -> None:
+    """End what others began at this slot: it was handed out anew, although its return was told late or never."""
+    older = Attempt.objects.filter(hit=attempt.hit_id, assignment_id=attempt.assignment_id, released_at=None)
+    older.exclude(pk=attempt.pk).exclude(submissions__isnull=False).update(released_at=timezone.now())
+
+
+def _give_arm(attempt: Attempt, arms: int) -> None:
+    """Give the arm that fewest live attempts have. Work that was begun before there were arms goes on without."""
+    if attempt.arm is None and has_begun_work(attempt):
+        return
+    unit = attempt.hit.unit
+    Attempt.objects.filter(pk=attempt.pk).update(arm=None)  # an earlier try of one's own counts no more
+    attempt.arm = next_arm(live_arms(unit), unit.key, arms)
+    attempt.save(update_fields=["arm"])
 
 
 def _attempt_at(key: PageKey) -> Attempt:
@@ -148,6 +189,15 @@ def _attempt_at(key: PageKey) -> Attempt:
     with transaction.atomic():
         worker = _worker_of(hit, key)
         return _known_attempt(hit, key, worker) or _begin(hit, key, worker)
+
+
+def _working_attempt(key: PageKey) -> Attempt:
+    """Return the attempt whose work is saved or handed in: of kinds with arms, ``open`` gave it one before."""
+    attempt = _attempt_at(key)
+    if registry.get(attempt.hit.unit.batch.kind).arms > 1 and attempt.arm is None:
+        if not has_begun_work(attempt):
+            raise Refused(NOT_OPENED)
+    return attempt
 
 
 def _worker_of(hit: Hit, key: PageKey) -> Worker:
@@ -253,7 +303,7 @@ def save_draft(*, key: PageKey, content: Any, revision: int) -> Draft:
         raise Refused("content: send the draft as an object")
     if len(canonical_json(content)) > MAX_DRAFT_BYTES:
         raise TooLarge(f"content: over {MAX_DRAFT_BYTES // 1000} kB; shorten the texts")
-    attempt = _attempt_at(key)
+    attempt = _working_attempt(key)
     now = timezone.now()
     # One conditional UPDATE: of two tabs that save at once, one is told of the other.
     if Draft.objects.filter(attempt=attempt, revision=revision).update(
@@ -293,7 +343,7 @@ def store_submission(
     if len(canonical_json(answer)) > MAX_ANSWER_BYTES:
         raise TooLarge(f"answer: over {MAX_ANSWER_BYTES // 1000} kB; shorten the texts")
     told = _shown_hints(hints)
-    attempt = _attempt_at(key)
+    attempt = _working_attempt(key)
     unit = attempt.hit.unit
     kind = registry.get(unit.batch.kind)
     images = facts_of(kind.image_ids(unit.payload))
@@ -316,7 +366,7 @@ def store_submission(
                     active_seconds=round(active_seconds, 3),
                     simulated=simulated,
                     hints=told,
-                    shown=kind.shown(unit.payload, key.assignment_id) or None,
+                    shown=_page_shown(attempt),
                     instructions=_seen(instructions, unit),
                 )
             crash_point("submit.after_store")
@@ -328,6 +378,14 @@ def store_submission(
             "This submission was sent before with other content. Reload the task and submit again."
         )
     return known, False
+
+
+def _page_shown(attempt: Attempt) -> dict[str, Any] | None:
+    """Return what the attempt's page showed differently from others', with its arm; none means nothing."""
+    unit = attempt.hit.unit
+    shown = registry.get(unit.batch.kind).shown(unit.payload, attempt.assignment_id, attempt.arm)
+    arm = {} if attempt.arm is None else {"arm": attempt.arm}
+    return {**arm, **shown} or None
 
 
 def _shown_hints(raw: Any) -> list[dict[str, Any]]:

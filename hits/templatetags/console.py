@@ -13,8 +13,8 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from hits.domain import evidence
-from hits.domain.observation import Confidence
 from hits.models import AuditEvent, Job, Project
+from hits.observing.pairs import Confidence
 from hits.selectors.console import idle_queue, waiting_in
 from hits.selectors.jobs import speed_of
 from hits.selectors.roles import role_in

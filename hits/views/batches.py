@@ -19,9 +19,11 @@ from hits.payments.summary import batch_money
 from hits.selectors import console, publishing, reconciliation, review
 from hits.selectors.access import who_may
 from hits.selectors.instructions import of_kind, seen_in
+from hits.selectors.records import unreadable
 from hits.services import batches as services
 from hits.services.environment import refuse_other_marketplace
 from hits.services.errors import Refused
+from hits.services.records import read_records_again
 from hits.views.access import batch_page, project_page
 from hits.views.balance import balance, forget_balance
 from hits.views.pay import pay_context
@@ -32,6 +34,7 @@ _DESKS = {
     Purpose.QUALIFYING: ("applicants", "Grade applicants"),
     Purpose.TRAINING: ("training-desk", "Answer trainees"),
 }
+UNREADABLE_SHOWN = 5
 AT_ONCE = 50  # more approvals than this go to a worker process
 
 
@@ -79,6 +82,8 @@ def batch_detail(request: HttpRequest, batch: Batch) -> HttpResponse:
         "refused": review.refused_payments(batch),
         "not_extended": publishing.refused_extensions(batch),
         "surplus": publishing.surplus(batch),
+        "unreadable": list(unreadable(batch)[:UNREADABLE_SHOWN]),
+        "unreadable_count": unreadable(batch).count(),
         "balance": balance(),
         "fees": batch.fees,
         "at_once": AT_ONCE,
@@ -208,4 +213,19 @@ def batch_approve_all(request: HttpRequest, batch: Batch) -> HttpResponse:
         messages.warning(request, f"{done.outstanding} payments are outstanding and will be repeated.")
     if done.skipped:
         messages.info(request, f"{done.skipped} were decided by somebody else meanwhile.")
+    return redirect("batch-detail", batch.pk)
+
+
+@require_POST
+@batch_page()
+def batch_read_records(request: HttpRequest, batch: Batch) -> HttpResponse:
+    """Read again the records that could not be read."""
+    found = read_records_again(batch=batch, by=person(request))
+    if found.unreadable:
+        messages.warning(
+            request,
+            f"Records of {found.unreadable} submissions still cannot be read; {found.read} were read.",
+        )
+    else:
+        messages.success(request, f"Records of {found.read} submissions are read.")
     return redirect("batch-detail", batch.pk)

@@ -17,6 +17,7 @@ from django.views.decorators.clickjacking import xframe_options_exempt
 from django.views.decorators.http import require_safe
 
 from hits import registry
+from hits.domain.arms import start_arm
 from hits.domain.countries import by_name
 from hits.domain.demographics import QUESTIONS
 from hits.domain.external_question import NO_ASSIGNMENT
@@ -31,6 +32,7 @@ from hits.selectors.instructions import shown_by
 from hits.selectors.limits import has_ended
 from hits.selectors.listing import listing_of
 from hits.selectors.proof import has_proof, is_proven, known_country
+from hits.selectors.submissions import has_begun_work
 from hits.services.submit import CLOSED, PageKey, issue_token
 from hits.views import language
 
@@ -153,7 +155,7 @@ def _context(request: HttpRequest, unit: Unit, *, preview: bool, submit_to: str)
     kind = registry.get(batch.kind)
     assignment_id = _parameter(request, "assignmentId")
     worker_id = _parameter(request, "workerId")
-    page_unit = kind.page_unit(unit.payload, facts_of(kind.image_ids(unit.payload)), seed=assignment_id)
+    page_unit = _page_unit(unit, request, preview=preview)
     consent = None if preview else _consent(batch, worker_id)
     pay = _pay(batch)
     usual_seconds = listing_of(batch).usual_seconds
@@ -194,6 +196,26 @@ def _context(request: HttpRequest, unit: Unit, *, preview: bool, submit_to: str)
         "catalog": language.catalog(),
         "languages": language.language_links(request),
     }
+
+
+def _page_unit(unit: Unit, request: HttpRequest, *, preview: bool) -> dict[str, Any] | None:
+    """Return what the page shows of its unit; nothing while nobody was given an arm of it.
+
+    A preview shows the arm that the unit begins with. Whoever opened the task before sees the arm of that attempt.
+    """
+    kind = registry.get(unit.batch.kind)
+    images = facts_of(kind.image_ids(unit.payload))
+    assignment_id = _parameter(request, "assignmentId")
+    if kind.arms == 1:
+        return kind.page_unit(unit.payload, images, assignment_id)
+    if preview:
+        return kind.page_unit(unit.payload, images, assignment_id, start_arm(unit.key, kind.arms))
+    hit = pages.hit_of(unit, _parameter(request, "hitId"))
+    worker = pages.known_worker(unit.batch.environment, _parameter(request, "workerId"))
+    attempt = pages.attempt_at(worker, hit, assignment_id) if hit is not None else None
+    if attempt is None or has_ended(attempt) or (attempt.arm is None and not has_begun_work(attempt)):
+        return None
+    return kind.page_unit(unit.payload, images, assignment_id, attempt.arm)
 
 
 def _consent(batch: Batch, worker_id: str) -> dict[str, Any] | None:

@@ -23,8 +23,6 @@ from hits.views.access import batch_page, check_access, project_page
 from hits.views.balance import forget_balance
 from hits.views.who import person
 
-BONUS_NUMBERS = range(1, 6)
-
 
 @require_safe
 @project_page()
@@ -74,12 +72,15 @@ def _desk(request: HttpRequest, project: Project, scope: Project | Batch) -> Htt
 def _evidence(found: review.Looked) -> dict[str, Any]:
     batch = found.batch
     kind = registry.get(batch.kind)
-    missing = [n for n in BONUS_NUMBERS if n not in {p.index for p in found.pairs}] if found.pairs else []
     return {
         "look": found,
-        "facts": found.assignment.hit.unit.payload,
         "kind": kind,
-        "bonus_not_taken": missing if kind.max_bonus_items else [],
+        "unit": found.unit,
+        "answer": found.answer,
+        "images": found.images,
+        "marks": found.marks,
+        "lines": found.lines,
+        "evidence": found.evidence,
         "to_look_at": sum(not check.ok for check in found.checks),
         "payout": _payout(found),
         "fees": batch.fees,

@@ -59,6 +59,7 @@ NOT_THERE = {
     "judging-rows": "no kind was named",
     "judging-rows-file": "no rows were made",
     "judging-item": "the item has no judgments",
+    "judging-texts": "the dimension holds no texts",
     "api-judging-report": "no report was computed of judgments",
     "curation-texts-analysis": "the analysis has no result",
     "curation-texts-read": "the analysis has no result",

@@ -11,6 +11,7 @@ from django.conf import settings
 from django.test import Client
 from django.urls import reverse
 
+from curation.models import Pair
 from hits import tasks
 from hits.domain.pool import Pool
 from hits.domain.states import BatchState
@@ -28,18 +29,13 @@ from hits.services.submit import PageKey, issue_token
 from tests.support import loop, market
 from tests.support.proof import SECRET
 from tests.validation.factory import Work, ratings, review
-from validation.domain.controls import Rates
+from validation.domain.control_types import Rates
+from validation.domain.material import CandidateToRate, SetToJudge
 from validation.domain.sampling import Selection
 from validation.models import ControlUnit
 from validation.selectors.judging import review_tallies
 from validation.services.controls import add_gold
-from validation.services.judging import (
-    CandidateToRate,
-    RoundPlan,
-    SetToJudge,
-    launch_comparison,
-    launch_review,
-)
+from validation.services.judging import RoundPlan, launch_comparison, launch_review
 from validation.services.localization import launch_localization
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("attempts_are_proven")]
@@ -108,8 +104,8 @@ def written_by(unit: Unit) -> set[str]:
     """Return whose text or boxes the unit shows, read from the pairs themselves."""
     payload = unit.payload
     found = set()
-    for row in Submission.objects.filter(kind="sherlock_observation").prefetch_related("observations"):
-        for pair in row.observations.all():
+    for row in Submission.objects.filter(kind="sherlock_observation").prefetch_related("records"):
+        for pair in Pair.objects.filter(submission=row):
             mine = (payload["image"] == pair.image_id and payload["boxes"] == pair.boxes) or (
                 payload["inference"] == pair.inference and payload["clue"] == pair.clue
             )

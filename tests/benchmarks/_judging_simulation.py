@@ -20,8 +20,9 @@ from tests.support.simulated_workers import (
 )
 from validation.domain import dawid_skene
 from validation.domain.report import ranked, rater_figures
-from validation.domain.scales import Dimension
 from validation.domain.tables import tables
+from validation.kinds.observation_review.judging import SPEC as REVIEW
+from validation.kinds.observation_review.scales import Dimension
 
 SIZES = (3_000, 17_000)  # a session's worth of test data, and as many pairs as were judged for the corpus
 FEW = 1_000
@@ -92,7 +93,7 @@ def _smoothing(mix: tuple[float, ...], items: int) -> dict[str, float]:
 def _three_dimensions(items: int) -> dict[str, Any]:
     """Return what the report's own ranking and the decisions make of judgments in three dimensions."""
     rows, crowds = simulate_review(items=items)
-    figures = rater_figures(rows, tables(rows, "observation_review"), target=1500)
+    figures = rater_figures(rows, tables(rows, REVIEW), REVIEW, target=1500)
     order = ranked({int(rater.removeprefix("w")): row for rater, row in figures.items()})
     careful = [rank for rank, worker in enumerate(order, 1) if HABITS[worker] is Habit.CAREFUL]
     shares = {

@@ -25,7 +25,8 @@ from tests.benchmarks._judging_simulation import simulation_figures, simulation_
 from tests.support.simulated_workers import SEED, majority
 from validation.domain import dawid_skene
 from validation.domain.ratings import Judged, RatingTable
-from validation.domain.scales import SCALES
+from validation.kinds.observation_review.judging import SPEC as REVIEW
+from validation.kinds.observation_review.scales import SCALES
 
 ITEMS = 121_000  # as many pairs as have 363,000 judgments by three people each
 JUDGES = 3
@@ -82,7 +83,7 @@ def agreement_figures() -> dict[str, Any]:
     from validation.domain.tables import tables
 
     before = peak_mib()
-    reading, found = _timed(lambda: tables(judged_rows(), "observation_review"))
+    reading, found = _timed(lambda: tables(judged_rows(), REVIEW))
     read = peak_mib()
 
     def everything(table: RatingTable) -> float:
@@ -143,7 +144,7 @@ def decision_figures() -> dict[str, Any]:
     from validation.domain.decisions import Method, Rule, decide
     from validation.domain.tables import tables
 
-    table = tables(judged_rows(), "observation_review")["reasonable"]
+    table = tables(judged_rows(), REVIEW)["reasonable"]
     words = majority().positive
     rules = {method.value: Rule("reasonable", method, words, k=2, of=3) for method in Method}
     took = {name: _timed(lambda rule=rule: decide(table, rule))[0] for name, rule in rules.items()}

@@ -99,7 +99,7 @@ def _fill(folder: Path, photos: int, pairs: int) -> dict[str, Any]:
 
 def _plan(folder: Path, photos: int, pairs: int) -> dict[str, Any]:
     from curation.models import DatasetVersion
-    from curation.versions.build import plan_version
+    from curation.services.versions import plan_version
     from hits.models import Project
 
     plan = plan_version(DatasetVersion(project=Project.objects.get()))
@@ -116,14 +116,14 @@ def _seal(folder: Path, photos: int, pairs: int) -> dict[str, Any]:
 
 def _export(folder: Path, photos: int, pairs: int) -> dict[str, Any]:
     from curation.models import DatasetVersion
-    from curation.versions.export_sherlock import export_version
+    from curation.versions.export import export_version
 
     written = export_version(DatasetVersion.objects.get(), folder / "out")
     return {"seal": written.seal, "mib": round(sum(file.bytes for file in written.files) / 2**20)}
 
 
 def _read(folder: Path, photos: int, pairs: int) -> dict[str, Any]:
-    from curation.versions.read import check_export
+    from curation.families.sherlock.read import check_export
 
     return {"pairs": check_export(folder / "out")}
 

@@ -7,9 +7,8 @@ from django.contrib.auth.models import User
 from curation.audits.codebook import Codebook
 from curation.audits.parsing import parse, shipped
 from curation.audits.sampling import How, Recipe
-from curation.models import AnalysisKind, Audit, PairText, TextAnalysis, TextScore
+from curation.models import AnalysisKind, Audit, Pair, PairText, TextAnalysis, TextScore
 from curation.services import audits
-from hits.models import Observation
 from tests.validation.factory import Work
 
 SMALL = """
@@ -44,10 +43,10 @@ def small() -> Codebook:
     return parse(SMALL, "small.toml")
 
 
-def pairs(work: Work, count: int = 6, *, split: str = "") -> list[Observation]:
+def pairs(work: Work, count: int = 6, *, split: str = "") -> list[Pair]:
     """Return so many accepted pairs, three a photo."""
     start = work.count
-    found: list[Observation] = []
+    found: list[Pair] = []
     for n in range(-(-count // 3)):
         image = work.image(1000 + start + n)
         if split:
@@ -68,7 +67,7 @@ def begun(work: Work, *, by: User | None = None, n: int = 6, readers: int = 2, *
     )
 
 
-def scored(work: Work, observations: list[Observation], scores: list[float]) -> TextAnalysis:
+def scored(work: Work, observations: list[Pair], scores: list[float]) -> TextAnalysis:
     """Return an analysis of toxicity with a score for each pair's inference; the clue's is lower."""
     analysis = TextAnalysis.objects.create(
         project=work.project, kind=AnalysisKind.TOXICITY, options={"model": "made up"}, pairs=len(scores)

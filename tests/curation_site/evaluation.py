@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 from curation import services
-from curation.models import DatasetVersion, ImageProposals, ProposalRun
-from hits.models import Hit, Image, Observation
+from curation.models import DatasetVersion, ImageProposals, Pair, ProposalRun
+from hits.models import Hit, Image
 from tests.validation.factory import Work, ratings
 
 
@@ -15,7 +15,7 @@ class Corpus:
     version: DatasetVersion
     run: ProposalRun
     images: list[Image]
-    pairs: list[Observation]
+    pairs: list[Pair]
     boxes: list[list[float]]
 
 
@@ -32,7 +32,7 @@ def corpus_of(work: Work, *, photos: int = 4, name: str = "v1") -> Corpus:
     return Corpus(version, run, images, pairs, boxes)
 
 
-def rate(work: Work, pairs: list[Observation]) -> None:
+def rate(work: Work, pairs: list[Pair]) -> None:
     """Let two people rate the next three pairs' inferences for the first pair's region."""
     built = services.BuiltRound(
         encoder="made up",
@@ -50,9 +50,7 @@ def rate(work: Work, pairs: list[Observation]) -> None:
         work.answered(hit, f"JUDGE{judge}", ratings(hit, 1, 3, 2))
 
 
-def propose(
-    work: Work, images: list[Image], pairs: list[Observation]
-) -> tuple[ProposalRun, list[list[float]]]:
+def propose(work: Work, images: list[Image], pairs: list[Pair]) -> tuple[ProposalRun, list[list[float]]]:
     """Store a complete run: for each photo the regions that are drawn in any, and boxes that cover none."""
     side = ("left", "top", "width", "height")
     drawn = sorted({tuple(box[s] for s in side) for pair in pairs for box in pair.boxes})

@@ -12,6 +12,7 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 from django.urls import reverse
 
+from curation.families.sherlock.evaluation_plan import SetOptions
 from curation.management.ablation_report import as_lines
 from curation.models import DatasetVersion, Evaluation, ProposalRun, Scorer
 from curation.scorer import recipes
@@ -19,7 +20,6 @@ from curation.selectors.evaluations import USUAL_SETS, differing, is_usual
 from curation.selectors.jobs import EVALUATE, TRAIN_SCORER
 from curation.services.ablation_tables import AblationRow, RowState, ablation_table
 from curation.services.ablations import AblationOptions, config_of
-from curation.versions.evaluation_plan import SetOptions
 from curation.views import evaluation_parts as parts
 from hits.domain.states import JobState
 from hits.models import Image, Job, Project

@@ -8,15 +8,15 @@ from django.test import Client
 from django.urls import reverse
 
 from curation import services
-from curation.models import ComparisonRound
+from curation.models import ComparisonRound, Pair
 from curation.services import JudgesPage
 from curation.tasks.rounds import build_comparison_round
-from hits.models import AuditEvent, Observation, Unit
+from hits.models import AuditEvent, Unit
 from hits.services.errors import Conflict, Refused
 from tests.support import market
 from tests.support.pages import squeezed
 from tests.validation.factory import Work
-from validation.domain.controls import Rates
+from validation.domain.control_types import Rates
 from validation.models import ControlUnit, JudgingRound
 
 pytestmark = pytest.mark.django_db
@@ -24,14 +24,14 @@ VALUES = {"name": "", "reward": "0.55", "assignments": "2", "units": "2"}
 
 
 @pytest.fixture
-def pairs(work: Work) -> list[Observation]:
+def pairs(work: Work) -> list[Pair]:
     """Return twelve pairs of four authors on four photos."""
     found = [work.observed(work.image(n), worker=f"W{n}") for n in range(4)]
     return [pair for some in found for pair in some]
 
 
 @pytest.fixture
-def built(work: Work, pairs: list[Observation]) -> ComparisonRound:
+def built(work: Work, pairs: list[Pair]) -> ComparisonRound:
     """Return a round of two sets of three, the first about W0's pair with candidates of W1."""
     ids = [pair.instance_id for pair in pairs]
     return services.store_round(
@@ -63,9 +63,7 @@ def test_judges_see_neither_clue_nor_reference_unless_asked(built: ComparisonRou
     assert batch.provenance["judges_see"] == {"clue": False, "reference": False, "per_page": 10}
 
 
-def test_what_was_chosen_reaches_every_unit_and_is_kept(
-    built: ComparisonRound, pairs: list[Observation]
-) -> None:
+def test_what_was_chosen_reaches_every_unit_and_is_kept(built: ComparisonRound, pairs: list[Pair]) -> None:
     page = JudgesPage(clue=True, reference=True, per_page=5)
     batch, _ = services.launch_comparison_batch(round=built, by=None, page=page)
     first, second = _payloads(built)
@@ -81,7 +79,7 @@ def test_a_page_of_seven_is_refused() -> None:
 
 
 def test_the_confirming_step_says_and_carries_what_judges_see(
-    client: Client, built: ComparisonRound, pairs: list[Observation], researcher: User
+    client: Client, built: ComparisonRound, pairs: list[Pair], researcher: User
 ) -> None:
     market.fund()
     client.force_login(researcher)

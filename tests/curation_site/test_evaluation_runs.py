@@ -16,6 +16,8 @@ from PIL import Image as Pillow
 
 from curation.evaluation.held_keys import HeldKeys
 from curation.evaluation.submission import ZIP_NAME, read_submission, score_submission
+from curation.families.sherlock.evaluation_plan import SetOptions
+from curation.families.sherlock.evaluation_sets import write_evaluation_sets
 from curation.models import Evaluation, Scorer
 from curation.pipelines import evaluate
 from curation.pipelines.encoders import feature_encoder
@@ -34,8 +36,6 @@ from curation.services.evaluations import (
     request_file_evaluation,
     request_judgments_evaluation,
 )
-from curation.versions.evaluation_plan import SetOptions
-from curation.versions.evaluation_sets import write_evaluation_sets
 from hits.domain.regions import RegionMode
 from hits.domain.states import AssignmentStatus, JobState
 from hits.management import progress

@@ -14,13 +14,13 @@ from django.core.management import CommandError, call_command
 from curation import services
 from curation.evaluation.held_keys import HeldKeys, figures_of, task_of
 from curation.evaluation.sets import deal_chunks
+from curation.families.sherlock.evaluation_plan import SetOptions, SplitSets, plan_sets
+from curation.families.sherlock.evaluation_sets import WrittenSets, write_evaluation_sets
+from curation.families.sherlock.read import record_of
 from curation.models import DatasetVersion, ImageProposals, Part, ProposalRun, VersionRow
 from curation.proposals.overlap import overlaps
 from curation.records import InvalidInput, ObservationRecord
-from curation.versions.evaluation_plan import SetOptions, SplitSets, plan_sets
-from curation.versions.evaluation_sets import WrittenSets, write_evaluation_sets
-from curation.versions.export_sherlock import export_version
-from curation.versions.read import record_of
+from curation.versions.export import export_version
 from hits.models import Image, Project
 from tests.curation_site.evaluation import Corpus, corpus_of, propose
 from tests.validation.factory import Work
@@ -259,7 +259,7 @@ def test_a_chunk_that_lost_all_of_its_pairs_is_dropped(
         pair = record_of(raw)
         return replace(pair, split_idx=number[pair.image.url])
 
-    monkeypatch.setattr("curation.versions.evaluation_plan.record_of", numbered)
+    monkeypatch.setattr("curation.families.sherlock.evaluation_plan.record_of", numbered)
     Image.objects.filter(pk=corpus.images[1].pk).update(withdrawn_at=work.clock)
     sets = plan_sets(corpus.version, split="test", proposals=None)
     assert [{pair.split_idx for pair in chunk} for chunk in sets.chunks] == [{0}, {2}, {3}]
@@ -281,7 +281,7 @@ def test_a_chunk_that_lost_all_pairs_but_one_is_dropped(
         is_first = pair.image.url == gone or pair.instance_id == alone.instance_id
         return replace(pair, split_idx=0 if is_first else 1)
 
-    monkeypatch.setattr("curation.versions.evaluation_plan.record_of", numbered)
+    monkeypatch.setattr("curation.families.sherlock.evaluation_plan.record_of", numbered)
     assert len(plan_sets(corpus.version, split="test", proposals=None).chunks) == 2
     Image.objects.filter(pk=corpus.images[1].pk).update(withdrawn_at=work.clock)
     (chunk,) = plan_sets(corpus.version, split="test", proposals=None).chunks

@@ -9,8 +9,8 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from curation import services
+from curation.families.sherlock.read import read_version
 from curation.models import DatasetVersion
-from curation.versions.read import read_version
 from hits.models import Project
 from tests.validation.factory import Work
 

@@ -17,7 +17,7 @@ from curation.models import ProposalRun, SourceRecord
 from curation.pipelines import proposals as pipeline
 from curation.services import source_images, sources
 from curation.sources.visual_genome import VisualGenome
-from curation.versions.build import image_url
+from curation.versions.plan import image_url
 from curation.views.command_lines import command_lines
 from hits.domain.states import JobState
 from hits.models import AuditEvent, Image, Job, JobLine, Project

@@ -13,13 +13,13 @@ from django.urls import reverse
 from django.utils import timezone
 
 from curation import services as curation
-from curation.models import ImageProposals, ProposalRun
+from curation.models import ImageProposals, Pair, ProposalRun
 from curation.models.leaderboards import EntryState, Leaderboard
 from curation.selectors.leaderboards import board_folder, photos_taken_down
 from curation.services import leaderboards as services
 from curation.versions.photos import lets_copies_be_given
 from hits.domain.states import JobState
-from hits.models import Image, Observation
+from hits.models import Image
 from hits.services import jobs
 from hits.services.errors import Conflict
 from tests.curation_site.leaderboards import predictions, scored
@@ -30,7 +30,7 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def pairs(work: Work) -> list[Observation]:
+def pairs(work: Work) -> list[Pair]:
     """Return the pairs of three photos: a judged round of some, and proposed boxes, the first as people drew them."""
     found = [
         pair
@@ -94,7 +94,7 @@ def _rating_of(key: Any) -> dict[str, float]:
     return {one: means[row["Input_iid"], row["candidate"]] for one, row in key["test_id_map"].items()}
 
 
-def test_from_a_sealed_version_to_figures(work: Work, pairs: list[Observation], capsys: Any) -> None:
+def test_from_a_sealed_version_to_figures(work: Work, pairs: list[Pair], capsys: Any) -> None:
     board = made(work, capsys)
     home = board_folder(board)
     assert board.sha256
@@ -128,7 +128,7 @@ def test_from_a_sealed_version_to_figures(work: Work, pairs: list[Observation], 
     }
 
 
-def test_chance_is_what_chance_reaches(work: Work, pairs: list[Observation], capsys: Any) -> None:
+def test_chance_is_what_chance_reaches(work: Work, pairs: list[Pair], capsys: Any) -> None:
     board = made(work, capsys, "--total", "400", "--daily", "100")
     services.set_open(board=board, is_open=True, by=None)
     team, _ = services.add_team(board=board, name="Lots", by=None)
@@ -147,7 +147,7 @@ def test_chance_is_what_chance_reaches(work: Work, pairs: list[Observation], cap
         assert abs(float(np.mean(drawn[name])) - expected) < reach, name
 
 
-def test_public_files_hold_no_answer(work: Work, pairs: list[Observation], capsys: Any) -> None:
+def test_public_files_hold_no_answer(work: Work, pairs: list[Pair], capsys: Any) -> None:
     board = made(work, capsys)
     home = board_folder(board)
     public = b"".join(path.read_bytes() for path in (home / "public").rglob("*.json"))
@@ -170,7 +170,7 @@ def test_public_files_hold_no_answer(work: Work, pairs: list[Observation], capsy
 
 
 def test_true_boxes_alone_leave_the_column_of_proposed_ones_out(
-    work: Work, pairs: list[Observation], capsys: Any
+    work: Work, pairs: list[Pair], capsys: Any
 ) -> None:
     from curation.selectors.leaderboard_tables import measures_of
 
@@ -179,7 +179,7 @@ def test_true_boxes_alone_leave_the_column_of_proposed_ones_out(
     assert "auto_accuracy" not in [one.name for one in measures_of(board)]
 
 
-def test_building_again_keeps_what_is_there(work: Work, pairs: list[Observation], capsys: Any) -> None:
+def test_building_again_keeps_what_is_there(work: Work, pairs: list[Pair], capsys: Any) -> None:
     from curation.pipelines import leaderboards as pipeline
 
     board = made(work, capsys)
@@ -198,7 +198,7 @@ def test_building_again_keeps_what_is_there(work: Work, pairs: list[Observation]
 
 
 def test_version_and_split_are_named_as_the_other_commands_take_them(
-    work: Work, pairs: list[Observation], capsys: Any
+    work: Work, pairs: list[Pair], capsys: Any
 ) -> None:
     splits = dict(zip(dict.fromkeys(pair.image_id for pair in pairs), ("train", "val", "test"), strict=True))
     for image, split in splits.items():
@@ -225,7 +225,7 @@ def test_version_and_split_are_named_as_the_other_commands_take_them(
 
 
 def test_photos_taken_down_since_are_counted_in_their_split_and_left_out_of_a_new_one(
-    work: Work, pairs: list[Observation], capsys: Any
+    work: Work, pairs: list[Pair], capsys: Any
 ) -> None:
     photo = pairs[0].image
     Image.objects.exclude(pk=photo.pk).update(split="val")
@@ -243,9 +243,7 @@ def test_photos_taken_down_since_are_counted_in_their_split_and_left_out_of_a_ne
     assert (boards["all"].tasks["retrieval_0"], after.tasks["retrieval_0"]) == (9 * 9, 6 * 6)
 
 
-def test_a_teams_command_takes_the_version_and_no_other(
-    work: Work, pairs: list[Observation], capsys: Any
-) -> None:
+def test_a_teams_command_takes_the_version_and_no_other(work: Work, pairs: list[Pair], capsys: Any) -> None:
     board = made(work, capsys)
     call_command("leaderboard_team", board.slug, "Baker Street", "--version", "v1")
     assert services.team_with_key(board=board, key=capsys.readouterr().out.strip()) is not None
@@ -332,7 +330,7 @@ def test_a_licence_says_whether_copies_may_be_given(licence: str, given: bool) -
 
 
 def test_figures_over_the_kept_photos_are_shown_once_it_is_closed(
-    work: Work, pairs: list[Observation], capsys: Any
+    work: Work, pairs: list[Pair], capsys: Any
 ) -> None:
     board = made(work, capsys, "--private-share", "34")
     kept = json.loads((board_folder(board) / "held" / "kept.json").read_text())
@@ -360,6 +358,6 @@ def test_figures_over_the_kept_photos_are_shown_once_it_is_closed(
         services.set_open(board=board, is_open=True, by=None)
 
 
-def test_a_share_that_leaves_nothing_is_refused(work: Work, pairs: list[Observation], capsys: Any) -> None:
+def test_a_share_that_leaves_nothing_is_refused(work: Work, pairs: list[Pair], capsys: Any) -> None:
     with pytest.raises(CommandError, match="3 photos is 0; keep one at least"):
         made(work, capsys, "--private-share", "1")

@@ -10,7 +10,7 @@ from PIL import Image as Pillow
 from curation import services
 from curation.dedup.hierarchical import cluster
 from curation.dedup.products import Float32Product
-from curation.models import ComparisonRound, FeatureSet
+from curation.models import ComparisonRound, FeatureSet, Pair
 from curation.negatives.filters import cluster_softly
 from curation.negatives.options import Keep
 from curation.pipelines.comparison import build_comparison_round
@@ -20,7 +20,7 @@ from curation.selectors.images import duplicate_groups
 from curation.services import DedupOptions, RoundOptions
 from curation.services.texts import DuplicateOptions
 from hits.domain.states import AssignmentStatus, JobState
-from hits.models import Image, Job, Observation
+from hits.models import Image, Job
 from hits.selectors.images import usable
 from hits.services import jobs
 from hits.services.duplicates import mark_duplicates
@@ -185,7 +185,7 @@ def test_a_set_keeps_why_each_inference_is_in_it(work: Work) -> None:
     found = build_comparison_round(project=work.project, options=options, using=Letters())
     item = found.sets.get(rank=1)
     scores = item.scores
-    pairs = {row.instance_id: row for row in Observation.objects.all()}
+    pairs = {row.instance_id: row for row in Pair.objects.all()}
     texts = [row.inference for row in pairs.values()]
     assert min(scores["plausibility"]) > scores["gold"]
     for plausibility, near, value in zip(
@@ -211,7 +211,7 @@ def test_the_rules_reach_the_builder_and_are_kept(work: Work) -> None:
     )
     found = build_comparison_round(project=work.project, options=options, using=Letters())
     assert found.sets.exists()
-    image_of = dict(Observation.objects.values_list("instance_id", "image_id"))
+    image_of = dict(Pair.objects.values_list("instance_id", "image_id"))
     sampled: dict[int, list[str]] = {}
     for item in found.sets.select_related("observation"):
         assert item.observation.image_id not in {image_of[key] for key in item.chosen}
@@ -300,7 +300,7 @@ def test_launching_carries_the_region_and_no_clue(work: Work) -> None:
     assert unit.payload["clue"] is None
     assert unit.payload["boxes"] == best.observation.boxes
     assert [c["id"] for c in unit.payload["candidates"]] == best.chosen
-    written = Observation.objects.filter(instance_id__in=[best.observation.instance_id, *best.chosen])
+    written = Pair.objects.filter(instance_id__in=[best.observation.instance_id, *best.chosen])
     authors = {row.submission.attempt.worker for row in written}
     assert len(authors) > 1
     assert set(unit.excluded_workers.all()) == authors

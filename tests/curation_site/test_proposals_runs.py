@@ -625,7 +625,7 @@ class TestImport:
     ) -> None:
         self.photos(make_image)
         run = proposed(project)
-        from curation.versions.build import image_url
+        from curation.versions.plan import image_url
 
         path = tmp_path / "again.json"
         path.write_text("".join(stored.download_lines(run, image_url)))

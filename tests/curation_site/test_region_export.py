@@ -13,23 +13,23 @@ from django.urls import reverse
 from django.utils import timezone
 
 from curation import services
-from curation.models import ComparisonRound
-from curation.versions.export_sherlock import ExportRefused, export_version
-from curation.versions.read import BrokenExport, read_version
-from hits.models import Hit, Image, Observation
+from curation.families.sherlock.read import BrokenExport, read_version
+from curation.models import ComparisonRound, Pair
+from curation.versions.export import ExportRefused, export_version
+from hits.models import Hit, Image
 from tests.validation.factory import Work, ratings
 
 pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def pairs(work: Work) -> list[Observation]:
+def pairs(work: Work) -> list[Pair]:
     """Return a pair that is compared, then three candidates of somebody else."""
     return [work.observed(work.image(1), worker="W1")[0], *work.observed(work.image(2), worker="W2")]
 
 
 @pytest.fixture
-def judged(work: Work, pairs: list[Observation]) -> ComparisonRound:
+def judged(work: Work, pairs: list[Pair]) -> ComparisonRound:
     """Return a round of one set, rated by two."""
     built = services.BuiltRound(
         encoder="made up",
@@ -56,12 +56,12 @@ def _export(*args: Any) -> dict[str, Any]:
     return said
 
 
-def _name(pairs: list[Observation]) -> str:
+def _name(pairs: list[Pair]) -> str:
     return f"comparison/regions/{pairs[0].instance_id}.jpg"
 
 
 def test_the_export_carries_the_very_picture_of_the_page(
-    judged: ComparisonRound, pairs: list[Observation], tmp_path: Path
+    judged: ComparisonRound, pairs: list[Pair], tmp_path: Path
 ) -> None:
     said = _export("v1", "--out", tmp_path / "out", "--regions")
     assert judged.batch is not None
@@ -78,9 +78,7 @@ def test_the_export_carries_the_very_picture_of_the_page(
     )
 
 
-def test_without_the_flag_nothing_changes(
-    judged: ComparisonRound, pairs: list[Observation], tmp_path: Path
-) -> None:
+def test_without_the_flag_nothing_changes(judged: ComparisonRound, pairs: list[Pair], tmp_path: Path) -> None:
     plain = _export("v1", "--out", tmp_path / "out")
     assert not (tmp_path / "out" / "comparison" / "regions").exists()
     assert "regions_left_out" not in json.loads((tmp_path / "out" / "manifest.json").read_text())
@@ -92,9 +90,7 @@ def test_without_the_flag_nothing_changes(
         _export("v1", "--out", tmp_path / "out", "--regions")
 
 
-def test_a_changed_picture_is_named(
-    judged: ComparisonRound, pairs: list[Observation], tmp_path: Path
-) -> None:
+def test_a_changed_picture_is_named(judged: ComparisonRound, pairs: list[Pair], tmp_path: Path) -> None:
     _export("v1", "--out", tmp_path / "out", "--regions")
     (tmp_path / "out" / _name(pairs)).write_bytes(b"another")
     with pytest.raises(BrokenExport, match=f"{_name(pairs)}: was changed"):
@@ -102,7 +98,7 @@ def test_a_changed_picture_is_named(
 
 
 def test_a_photo_that_was_taken_down_has_no_picture_and_the_manifest_says_so(
-    work: Work, judged: ComparisonRound, pairs: list[Observation], tmp_path: Path
+    work: Work, judged: ComparisonRound, pairs: list[Pair], tmp_path: Path
 ) -> None:
     version = services.make_sealed_version(project=work.project, name="v1", by=None)
     Image.objects.filter(pk=pairs[0].image_id).update(withdrawn_at=timezone.now())
@@ -113,7 +109,7 @@ def test_a_photo_that_was_taken_down_has_no_picture_and_the_manifest_says_so(
 
 
 def test_a_lost_photo_is_named_and_nothing_is_half_written(
-    work: Work, judged: ComparisonRound, pairs: list[Observation], tmp_path: Path
+    work: Work, judged: ComparisonRound, pairs: list[Pair], tmp_path: Path
 ) -> None:
     services.make_sealed_version(project=work.project, name="v1", by=None)
     Path(pairs[0].image.file.path).unlink()

@@ -11,14 +11,14 @@ from django.test import Client
 from django.urls import reverse
 
 from curation import services
-from curation.models import ComparisonRound, DatasetVersion, Evaluation, FeatureSet, Scorer
+from curation.models import ComparisonRound, DatasetVersion, Evaluation, FeatureSet, Pair, Scorer
 from curation.pipelines.comparison import build_comparison_round
 from curation.pipelines.encoders import feature_encoder
 from curation.selectors.rounds import rated_split
 from curation.selectors.scorers import judged_rounds
 from curation.services import FeatureOptions, RoundOptions
 from hits.domain.states import JobState
-from hits.models import Hit, Job, Observation
+from hits.models import Hit, Job
 from hits.services import jobs
 from hits.services.errors import Refused
 from tests.curation_site.fakes import Letters
@@ -31,14 +31,14 @@ RULES = RoundOptions(size=3, min_candidates=3)
 
 
 @pytest.fixture
-def pairs(work: Work) -> list[Observation]:
+def pairs(work: Work) -> list[Pair]:
     """Return twelve approved pairs on four photos."""
     found = [work.observed(work.image(seed), worker=f"W{seed}") for seed in range(4)]
     return [pair for some in found for pair in some]
 
 
 @pytest.fixture
-def sealed(work: Work, pairs: list[Observation]) -> DatasetVersion:
+def sealed(work: Work, pairs: list[Pair]) -> DatasetVersion:
     """Return a sealed version of them."""
     return services.make_sealed_version(project=work.project, name="v1.0", by=None)
 

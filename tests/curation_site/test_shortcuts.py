@@ -10,6 +10,7 @@ from django.core.management import CommandError, call_command
 
 from curation import services
 from curation.evaluation.shortcuts import LABELS, Shortcut
+from curation.families.sherlock.evaluation_plan import SetOptions
 from curation.models import DatasetVersion, Evaluation, EvaluationSource
 from curation.pipelines import evaluate_shortcuts
 from curation.selectors.evaluations import compared_scores, predictions_file
@@ -19,7 +20,6 @@ from curation.services.evaluations import (
     request_file_evaluation,
 )
 from curation.services.shortcuts import ShortcutOptions, request_shortcuts
-from curation.versions.evaluation_plan import SetOptions
 from hits.domain.states import JobState
 from hits.models import Image, Job, Project
 from hits.services import jobs

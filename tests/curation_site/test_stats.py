@@ -2,8 +2,8 @@
 
 import pytest
 
+from curation.families.sherlock.stats import corpus_statistics
 from curation.versions.splits import Split, UnknownSplit, split_of
-from curation.versions.stats import corpus_statistics
 
 
 def row(url: str, boxes: int, clue: str, inference: str, confidence: float) -> dict:

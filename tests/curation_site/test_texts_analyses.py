@@ -13,7 +13,7 @@ from django.core.management import CommandError, call_command
 
 from curation.features.encoder import EncoderUnavailable
 from curation.features.shards import open_features
-from curation.models import AnalysisKind, FeatureSet, SourceRecord, TextAnalysis, TextScore
+from curation.models import AnalysisKind, FeatureSet, Pair, SourceRecord, TextAnalysis, TextScore
 from curation.pipelines import texts_toxicity
 from curation.pipelines.texts import analyse_texts
 from curation.pipelines.texts_classifier import Classifier
@@ -29,7 +29,7 @@ from curation.services.texts import (
 )
 from curation.texts.toxicity import Finding, WordList
 from hits.domain.states import AssignmentStatus, JobState
-from hits.models import Image, Job, Observation
+from hits.models import Image, Job
 from hits.services import jobs
 from hits.services.errors import BadFile, Conflict, Refused
 from tests.curation_site.texts_corpus import DINNER, KITCHEN, STREET, TRAVEL, Words, two_worlds, write
@@ -47,7 +47,7 @@ def found(work: Work, options: Any, **more: Any) -> TextAnalysis:
 
 def test_copies_are_counted_and_nothing_is_dropped(work: Work) -> None:
     write(work, [("a", "it rained")] * 5 + [("b", "a party")] * 2 + [("c", f"alone {n}") for n in range(4)])
-    before = Observation.objects.count()
+    before = Pair.objects.count()
     row = found(work, DuplicateOptions(cap=3, share=0.5))
     result = row.result
     assert result["texts"] == before == 14
@@ -57,9 +57,9 @@ def test_copies_are_counted_and_nothing_is_dropped(work: Work) -> None:
     assert sum(size * count for size, count in result["sizes"]) == 14
     assert sum(count for _, count in result["sizes"]) == 7
     copied = next(group for group in result["groups"] if group["size"] >= 5)
-    texts = set(Observation.objects.filter(pk__in=copied["members"]).values_list("inference", flat=True))
+    texts = set(Pair.objects.filter(pk__in=copied["members"]).values_list("fields__inference", flat=True))
     assert "it rained" in texts
-    assert Observation.objects.count() == before
+    assert Pair.objects.count() == before
 
 
 def test_each_group_says_its_least_alike_pair(work: Work) -> None:
@@ -72,7 +72,7 @@ def test_each_group_says_its_least_alike_pair(work: Work) -> None:
     assert wide[0]["cosine"] < 0.5
     near = found(work, DuplicateOptions(distance=0.2, linkage="complete")).result["groups"]
     said = [
-        sorted(Observation.objects.filter(pk__in=group["members"]).values_list("inference", flat=True))
+        sorted(Pair.objects.filter(pk__in=group["members"]).values_list("fields__inference", flat=True))
         for group in near
     ]
     assert ["it rained", "it rained", "it rained hard"] in said or ["it rained", "it rained"] in said
@@ -140,7 +140,7 @@ def test_two_obvious_topics_are_told_apart_and_flow_to_their_own(work: Work) -> 
     assert result["clues"]["coherence"] is not None
     assert result["clues"]["perplexity"] < 30
     example = result["examples"][0]
-    words = Observation.objects.get(pk=example["pairs"][0])
+    words = Pair.objects.get(pk=example["pairs"][0])
     assert {*words.clue.split()} <= {*KITCHEN} or {*words.clue.split()} <= {*STREET}
 
 
@@ -180,7 +180,7 @@ def test_too_few_words_for_the_topics_are_said(work: Work) -> None:
 # Toxicity
 
 
-def dirty(work: Work) -> list[Observation]:
+def dirty(work: Work) -> list[Pair]:
     return write(
         work,
         [
@@ -444,7 +444,7 @@ def test_alternative_text_and_files_stand_in_for_regions(work: Work) -> None:
     assert (row.result["images"], row.result["pairs"]) == (1, 4)
     top = row.result["nearest"][0]
     assert top["inference"] == pytest.approx(1.0, abs=1e-3)
-    assert top["pair"] == Observation.objects.get(inference="a red cup on the table").pk
+    assert top["pair"] == Pair.objects.get(fields__inference="a red cup on the table").pk
     assert row.result["captions"]["count"] == 0, "one caption has no other"
     with pytest.raises(Refused, match="no photo of an approved pair has any"):
         found(work, CaptionOptions(source="regions"))
@@ -462,7 +462,7 @@ def test_a_caption_like_wording_is_flagged_by_the_hint_s_rule(work: Work) -> Non
     write(work, [("a dog", "a man is standing"), ("a dog", "its owner might be out")], image=image)
     result = found(work, CaptionOptions()).result
     flags = {item["pair"]: item["worded"] for item in result["nearest"]}
-    by_text = dict(Observation.objects.values_list("inference", "pk"))
+    by_text = dict(Pair.objects.values_list("fields__inference", "pk"))
     assert flags[by_text["a man is standing"]]
     assert not flags[by_text["its owner might be out"]]
     assert result["worded_like_caption"] == sum(flags.values())

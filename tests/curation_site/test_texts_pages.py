@@ -15,7 +15,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
-from curation.models import AnalysisKind, TextAnalysis, TextReading
+from curation.models import AnalysisKind, Pair, TextAnalysis, TextReading
 from curation.pipelines.texts import analyse_texts
 from curation.selectors.jobs import ANALYSE_TEXTS
 from curation.selectors.texts import toxicity_queue
@@ -29,8 +29,8 @@ from curation.services.texts import (
     record_reading,
     request_analysis,
 )
-from hits.models import Job, Observation, Project
-from tests.curation_site.texts_corpus import Pair, Words, two_worlds, write
+from hits.models import Job, Project
+from tests.curation_site.texts_corpus import Words, two_worlds, write
 from tests.support.pages import squeezed
 from tests.validation.factory import Work
 
@@ -41,10 +41,10 @@ RUNS: dict[str, Options] = {
     "toxicity": ToxicityOptions(),
     "captions": CaptionOptions(),
 }
-UNKIND: list[Pair] = [("a dirty spoon", "the meal is over"), ("a man", "he is a stupid bastard")]
+UNKIND: list[Words] = [("a dirty spoon", "the meal is over"), ("a man", "he is a stupid bastard")]
 
 
-def analysed(work: Work, pairs: list[Pair], kinds: tuple[str, ...] = tuple(RUNS)) -> dict[str, TextAnalysis]:
+def analysed(work: Work, pairs: list[Words], kinds: tuple[str, ...] = tuple(RUNS)) -> dict[str, TextAnalysis]:
     """Store pairs about a described photo, and run analyses."""
     write(work, pairs, image=work.image(len(pairs), alt="a door with a lamp"), worker=f"W{len(pairs)}")
     return {kind: analyse_texts(project=work.project, options=RUNS[kind], encoder=Words()) for kind in kinds}
@@ -241,7 +241,7 @@ def test_the_queue_marks_words_and_takes_readings_one_after_the_other(
     assert submission in page, "a researcher acts there"
     for key in ('data-key="n"', 'data-key="c"', 'data-key="j"'):
         assert key in page
-    before = Observation.objects.count()
+    before = Pair.objects.count()
     reply = client.post(read, {"score": insult.score.pk, "concern": "yes", "note": "an insult"})
     assert reply["Location"] == f"{url}?at={spoon.score.pk}", "on to the next unread"
     client.post(read, {"score": spoon.score.pk, "concern": "no"})
@@ -252,7 +252,7 @@ def test_the_queue_marks_words_and_takes_readings_one_after_the_other(
     spoon_page = squeezed(client.get(f"{url}?at={spoon.score.pk}"))
     assert "beside “spoon”, so likely harmless" in spoon_page
     assert "<b>No concern</b>, rosa" in spoon_page
-    assert Observation.objects.count() == before, "nothing is removed"
+    assert Pair.objects.count() == before, "nothing is removed"
     assert client.post(read, {"score": "999999", "concern": "yes"}).status_code == 404
     client.post(read, {"score": spoon.score.pk, "concern": "perhaps"})
     assert TextReading.objects.count() == 2
@@ -295,7 +295,7 @@ def test_a_downloaded_result_names_pairs_by_their_published_ids(
     for kind in ("duplicates", "topics", "captions"):
         reply = client.get(reverse("curation-texts-export", args=[project.slug, rows[kind].pk]))
         told[kind] = json.loads(reply.content)["result"]
-    ids = dict(Observation.objects.values_list("pk", "instance_id"))
+    ids = dict(Pair.objects.values_list("pk", "instance_id"))
     stored = {kind: rows[kind].result for kind in told}
     assert [row["pair"] for row in told["captions"]["nearest"]] == [
         ids[row["pair"]] for row in stored["captions"]["nearest"]
@@ -308,7 +308,7 @@ def test_a_downloaded_result_names_pairs_by_their_published_ids(
     for group, kept in zip(told["duplicates"]["groups"], stored["duplicates"]["groups"], strict=True):
         assert (group["kept"], group["members"]) == (ids[kept["kept"]], [ids[pk] for pk in kept["members"]])
         assert group["pair"] == [ids[pk] for pk in kept["pair"]]
-    taken = Observation.objects.get(pk=stored["captions"]["nearest"][0]["pair"]).image
+    taken = Pair.objects.get(pk=stored["captions"]["nearest"][0]["pair"]).image
     type(taken).objects.filter(pk=taken.pk).update(withdrawn_at=timezone.now())
     again = client.get(reverse("curation-texts-export", args=[project.slug, rows["captions"].pk]))
     assert json.loads(again.content)["result"]["nearest"][0]["pair"] is None

@@ -18,17 +18,27 @@ from django.urls import reverse
 
 from curation import services
 from curation.evaluation.comparison import parse_comparison_key, score_comparison
-from curation.models import ComparisonRound, DatasetVersion, Part, VersionImage, VersionRow, VersionState
+from curation.families.sherlock import read
+from curation.families.sherlock.evaluation_plan import plan_sets
+from curation.families.sherlock.read import BrokenExport, read_version
+from curation.models import (
+    ComparisonRound,
+    DatasetVersion,
+    Pair,
+    Part,
+    VersionImage,
+    VersionRow,
+    VersionState,
+)
 from curation.selectors.rounds import is_judged
 from curation.selectors.scorers import versions_with
 from curation.services import versions
-from curation.versions import build, read, spool
-from curation.versions.evaluation_plan import plan_sets
-from curation.versions.export_sherlock import ExportRefused, export_version
-from curation.versions.read import BrokenExport, read_version
+from curation.versions import plan as build
+from curation.versions import spool
+from curation.versions.export import ExportRefused, export_version
 from hits.domain.states import AssignmentStatus
 from hits.management import progress
-from hits.models import Hit, Image, Observation, Project
+from hits.models import Hit, Image, Project
 from hits.models.base import AppendOnlyError
 from hits.services import projects, take_down
 from hits.services.errors import Conflict, Refused
@@ -46,7 +56,7 @@ def sealed(project: Project, name: str = "v1.0") -> DatasetVersion:
 
 
 def rated_round(
-    work: Work, pairs: list[Observation], *, judges: int = 2, of: Sequence[Observation] = ()
+    work: Work, pairs: list[Pair], *, judges: int = 2, of: Sequence[Pair] = ()
 ) -> ComparisonRound:
     """Store a round of a set for each pair of ``of`` (the first one), all others its candidates; have it judged."""
     built = services.BuiltRound(
@@ -81,7 +91,7 @@ def rounds_said(version: DatasetVersion) -> list[tuple[int, list[str]]]:
 
 
 @pytest.fixture
-def pairs_of(work: Work) -> dict[str, list[Observation]]:
+def pairs_of(work: Work) -> dict[str, list[Pair]]:
     """Return three pairs on a photo of each split; one names its split as its source does."""
     return {
         "val": work.observed(work.image(1, split="validation"), worker="W1"),
@@ -218,7 +228,7 @@ def test_a_failed_export_leaves_nothing(work: Work, tmp_path: Path, monkeypatch:
     def broken(_: object) -> None:
         raise OSError("no space left on device")
 
-    monkeypatch.setattr("curation.versions.export_sherlock.sealed_text", broken)
+    monkeypatch.setattr("curation.versions.export.sealed_text", broken)
     with pytest.raises(OSError, match="no space"):
         export_version(version, tmp_path / "out")
     assert list(tmp_path.glob("*out*")) == []
@@ -305,7 +315,7 @@ def test_a_set_that_lost_a_pair_stays_out(work: Work) -> None:
 
 
 def test_each_split_has_the_ratings_of_its_own_newest_round(
-    work: Work, pairs_of: dict[str, list[Observation]], tmp_path: Path
+    work: Work, pairs_of: dict[str, list[Pair]], tmp_path: Path
 ) -> None:
     """Paper 000, table 3: comparison on val and on test. A later round on val leaves test's where they are."""
     val, test = pairs_of["val"], pairs_of["test"]
@@ -334,7 +344,7 @@ def test_each_split_has_the_ratings_of_its_own_newest_round(
 
 
 def test_a_later_round_takes_the_place_of_one_in_its_own_splits_alone(
-    work: Work, pairs_of: dict[str, list[Observation]]
+    work: Work, pairs_of: dict[str, list[Pair]]
 ) -> None:
     val, test = pairs_of["val"], pairs_of["test"]
     everywhere = rated_round(work, [*val, *test], of=[val[0], val[1], test[0]])
@@ -349,7 +359,7 @@ def test_a_later_round_takes_the_place_of_one_in_its_own_splits_alone(
 
 
 def test_a_set_counts_as_lost_in_the_split_whose_round_it_is_of(
-    work: Work, pairs_of: dict[str, list[Observation]]
+    work: Work, pairs_of: dict[str, list[Pair]]
 ) -> None:
     val, test = pairs_of["val"], pairs_of["test"]
     rated_round(work, [*val, *test], of=[val[0], test[0]])
@@ -361,7 +371,7 @@ def test_a_set_counts_as_lost_in_the_split_whose_round_it_is_of(
 
 
 def test_the_page_names_each_round_with_its_splits(
-    client: Client, work: Work, pairs_of: dict[str, list[Observation]], researcher: User
+    client: Client, work: Work, pairs_of: dict[str, list[Pair]], researcher: User
 ) -> None:
     val, test = pairs_of["val"], pairs_of["test"]
     of_test = rated_round(work, [*test, *val])

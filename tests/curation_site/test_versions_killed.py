@@ -15,9 +15,9 @@ import pytest
 from django.db import connection
 
 from curation import services
+from curation.families.sherlock.read import check_export, read_version
 from curation.models import DatasetVersion, VersionImage, VersionRow, VersionState
-from curation.versions.export_sherlock import export_version
-from curation.versions.read import check_export, read_version
+from curation.versions.export import export_version
 from hits.domain.crashpoints import EXIT_STATUS
 from hits.models import AuditEvent, Project
 from tests.support import children

@@ -22,12 +22,13 @@ from curation.models import (
     FeatureSet,
     ImageProposals,
     LeakageRun,
+    Pair,
     ProposalOverlap,
     SourceRecord,
     TextAnalysis,
 )
 from curation.services.features import features_folder
-from hits.models import Image, Job, Observation
+from hits.models import Image, Job
 from tests.validation.factory import Work
 
 pytestmark = [pytest.mark.photos, pytest.mark.long, pytest.mark.django_db(transaction=True)]
@@ -149,7 +150,7 @@ def test_all_photographs_go_through_everything(
     assert LeakageRun.objects.get().checked == offered
 
     pairs = write_pairs(work, described)
-    assert pairs == Observation.objects.count() > 200
+    assert pairs == Pair.objects.count() > 200
 
     for mode in ("highlight", "hide", "only_region"):
         made = run("make_features", *of, "--of", "regions", "--region-mode", mode)

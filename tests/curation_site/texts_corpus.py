@@ -5,27 +5,29 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from curation.models import Pair
 from hits.domain.hashing import instance_id
-from hits.models import Image, Observation
+from hits.models import Image
+from tests.support.pairs import pair_row
 from tests.validation.factory import Work
 
 KITCHEN = ("plate", "soup", "oven", "spoon", "cook", "bread")
 STREET = ("traffic", "bus", "road", "driver", "signal", "lane")
 DINNER = ("meal", "hungry", "dinner", "family", "lunch", "guests")
 TRAVEL = ("commute", "late", "passengers", "journey", "station", "ticket")
-Pair = tuple[str, str]
+Words = tuple[str, str]
 
 
 def write(
-    work: Work, pairs: Sequence[Pair], *, image: Image | None = None, worker: str = "W1"
-) -> list[Observation]:
+    work: Work, pairs: Sequence[Words], *, image: Image | None = None, worker: str = "W1"
+) -> list[Pair]:
     """Store approved pairs about one photo, beyond what one form takes, and return them."""
     first = work.observed(image or work.image(), worker=worker)[0]
-    Observation.objects.bulk_create(
-        Observation(
+    Pair.objects.bulk_create(
+        pair_row(
             instance_id=instance_id(str(first.submission_id), index),
-            submission_id=first.submission_id,
-            image_id=first.image_id,
+            submission=first.submission,
+            image=first.image,
             index=index,
             clue=clue,
             inference=inference,
@@ -34,10 +36,10 @@ def write(
         )
         for index, (clue, inference) in enumerate(pairs, start=10)
     )
-    return list(Observation.objects.filter(submission=first.submission, index__gte=10).order_by("index"))
+    return list(Pair.objects.filter(submission=first.submission, index__gte=10).order_by("index"))
 
 
-def two_worlds(count: int, seed: int = 0) -> list[Pair]:
+def two_worlds(count: int, seed: int = 0) -> list[Words]:
     """Return pairs of a kitchen with dinner, and of a street with travel, in turn; words never mix."""
     draw = np.random.default_rng(seed)
     worlds = ((KITCHEN, DINNER), (STREET, TRAVEL))

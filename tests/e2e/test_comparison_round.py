@@ -19,7 +19,8 @@ from tests.support.axe import check_page, check_sizes, check_width
 from tests.support.bench import READY, agreed, plain_photo, task_address
 from tests.support.pages import wait_until_seen
 from tests.validation.factory import Work
-from validation.services.judging import CandidateToRate, SetToJudge, launch_comparison
+from validation.domain.material import CandidateToRate, SetToJudge
+from validation.services.judging import launch_comparison
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 OpenPage = Callable[..., Any]

@@ -11,7 +11,7 @@ from hits.models import Hit, Project, Worker
 from hits.services.launch import Terms
 from tests.support.axe import check_page, check_sizes, check_width
 from tests.validation.factory import Work, review
-from validation.domain.controls import Rates
+from validation.domain.control_types import Rates
 from validation.models import GoldItem
 from validation.services.controls import add_gold
 from validation.services.judging import RoundPlan, launch_review

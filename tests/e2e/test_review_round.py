@@ -7,11 +7,12 @@ import pytest
 from django.contrib.auth.models import User
 from django.urls import reverse
 
+from curation.models import Pair
 from hits.domain.pool import Pool
 from hits.domain.states import BatchState, Match, WorkerAction
 from hits.marketplace.errors import Refused
 from hits.marketplace.models import Worker as MarketWorker
-from hits.models import Batch, Hit, Image, Observation, Project, Submission, Worker
+from hits.models import Batch, Hit, Image, Project, Submission, Worker
 from hits.mturk.boto import marketplace
 from hits.mturk.environments import current
 from hits.services import publish, qualifications
@@ -37,16 +38,14 @@ def author() -> MarketWorker:
 
 
 @pytest.fixture
-def pairs(
-    site: str, project: Project, make_image: Callable[..., Image], author: MarketWorker
-) -> list[Observation]:
+def pairs(site: str, project: Project, make_image: Callable[..., Image], author: MarketWorker) -> list[Pair]:
     """Return three approved pairs of the author on one photo."""
     market.fund()
     batch = loop.published(project, [make_image(1, width=640, height=480)])
     market.work(batch.units.get().hits.get(), author, observations(3))
     (assignment,) = loop.collected(batch)
     loop.approve(assignment)
-    return list(Observation.objects.order_by("index"))
+    return list(Pair.objects.order_by("index"))
 
 
 def qualify(project: Project, worker: MarketWorker) -> None:
@@ -126,7 +125,7 @@ def test_by_keyboard_from_launch_to_judgment(
     open_page: Callable[..., Any],
     sign_in: Callable[[Any, str], None],
     project: Project,
-    pairs: list[Observation],
+    pairs: list[Pair],
     researcher: User,
 ) -> None:
     page = open_page()
@@ -155,7 +154,7 @@ def test_by_keyboard_from_launch_to_judgment(
 
 
 @pytest.fixture
-def review(project: Project, pairs: list[Observation]) -> Callable[..., Hit]:
+def review(project: Project, pairs: list[Pair]) -> Callable[..., Hit]:
     """Return a function that publishes a round over the second pair, and returns its HIT."""
 
     def publish_it(**more: Any) -> Hit:

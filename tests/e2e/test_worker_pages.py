@@ -7,12 +7,13 @@ import pytest
 from django.contrib.auth import get_user_model
 from django.urls import reverse
 
+from curation.models import Pair
 from hits.domain.pool import Pool
 from hits.domain.qualifications import Comparator
 from hits.domain.states import Verdict, WorkerAction
 from hits.marketplace.models import HITType
 from hits.marketplace.services import payouts
-from hits.models import Hit, Image, Observation, Project, Worker
+from hits.models import Hit, Image, Project, Worker
 from hits.mturk.boto import marketplace
 from hits.services import qualifications, review
 from hits.services.launch import Access, Condition, PlannedUnit, Terms, launch_batch
@@ -22,7 +23,8 @@ from tests.support.answers import observations
 from tests.support.axe import check_page, check_sizes
 from tests.support.bench import agreed, task_address
 from tests.support.loop import collected, published
-from validation.services.judging import CandidateToRate, SetToJudge, launch_comparison, launch_review
+from validation.domain.material import CandidateToRate, SetToJudge
+from validation.services.judging import launch_comparison, launch_review
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 OpenPage = Callable[..., Any]
@@ -124,14 +126,14 @@ def test_what_stands_in_the_frame_when_nothing_can_be_done(
     _look(page, address, "a photo that was taken down")
 
 
-def _set(pair: Observation) -> SetToJudge:
+def _set(pair: Pair) -> SetToJudge:
     texts = [CandidateToRate(f"c{n}", f"Somebody left {n} minutes ago.") for n in range(10)]
     return SetToJudge("set-1", pair.instance_id, pair.image_id, pair.boxes, texts)
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_the_judging_tasks(busy: market.Accepted, project: Project, open_page: OpenPage, scheme: str) -> None:
-    pairs = list(Observation.objects.order_by("pk"))
+    pairs = list(Pair.objects.order_by("pk"))
     judged, _ = launch_review(project=project, observations=pairs[:1], by=None)
     rated, _ = launch_comparison(project=project, sets=[_set(pairs[0])], by=None, name="Ratings")
     judge = market.market_worker("wanda")

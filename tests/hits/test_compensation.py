@@ -11,6 +11,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
+from curation.models import Pair
 from hits.domain.pool import Pool
 from hits.domain.states import AssignmentStatus, Match, Remedy, WorkerAction
 from hits.marketplace.errors import Refused as MarketRefused
@@ -21,7 +22,6 @@ from hits.models import (
     Batch,
     Hit,
     Image,
-    Observation,
     Project,
     Qualification,
     Resolution,
@@ -106,7 +106,7 @@ def test_the_worker_alone_is_told_and_paid_what_the_work_would_have_paid(
     assert paid.status == AssignmentStatus.APPROVED
     assert ledger.totals(batch=hit.unit.batch).spent == 140
     assert compensation.approve_handed_in(marketplace=marketplace()) == 0
-    assert not Observation.objects.exists()
+    assert not Pair.objects.exists()
     (resolution,) = Resolution.objects.all()
     assert (resolution.remedy, resolution.decided_by, resolution.note) == (
         Remedy.COMPENSATE,

@@ -89,6 +89,7 @@ PAGES = [
     Page("results-upload", "batch", post={}, researcher=400, admin=400),
     acts("batch-sync", "batch"),
     acts("batch-publish", "batch"),
+    acts("batch-read-records", "batch"),
     acts("batch-close", "batch"),
     Page("batch-extend", "batch"),
     acts("batch-extend-again", "batch"),

@@ -7,13 +7,14 @@ import pytest
 from django.template import Context, Template
 from django.utils import timezone
 
-from hits.domain import checks, evidence
+from hits.domain import evidence
 from hits.domain.chart import Point, pay_chart
 from hits.domain.facts import ImageFacts
 from hits.domain.geometry import Box
 from hits.domain.money import AMAZON_FEES, LOCAL_FEES
-from hits.domain.observation import Confidence, ObservationPair
 from hits.domain.pay import TopUp, cents_per_hour, mean_cents, median_cents, payout, top_up
+from hits.observing import checks
+from hits.observing.pairs import Confidence, ObservationPair
 from hits.templatetags.console import ago, seconds, when
 from hits.templatetags.money import usd, usd_bare
 
@@ -102,12 +103,11 @@ def test_a_chart_stands_on_zero_and_keeps_its_labels_apart() -> None:
 
 
 def test_any_answer_reads_as_lines() -> None:
-    unit = {"candidates": [{"id": "a", "inference": "It rained."}, {"id": "b", "inference": "It snowed."}]}
     rows = evidence.answer_rows(
-        unit, {"ratings": [{"candidate": "b", "rating": 3}, {"candidate": "x", "rating": 1}]}
+        {"ratings": [{"id": "b", "rating": 3}, {"certainty": "very sure", "rating": 1}]}
     )
-    assert rows == [evidence.Row("It snowed.", "3"), evidence.Row("X", "1")]
-    rows = evidence.answer_rows({}, {"boxes": "entirely_off", "tags": ["a b", "c"], "sure": True})
+    assert rows == [evidence.Row("B", "3"), evidence.Row("Ratings 2", "very sure · 1")]
+    rows = evidence.answer_rows({"boxes": "entirely_off", "tags": ["a b", "c"], "sure": True})
     assert [row.said for row in rows] == ["Entirely off", "a b, C", "Yes"]
 
 

@@ -11,8 +11,9 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
+from curation.models import Pair
 from hits.domain.states import TrainingOutcome
-from hits.models import AuditEvent, Feedback, Hit, Image, Observation, Project, Submission
+from hits.models import AuditEvent, Feedback, Hit, Image, Project, Submission
 from hits.selectors import feedback as read
 from hits.services import feedback
 from hits.services.errors import Refused
@@ -154,7 +155,7 @@ def test_only_confirmed_training_is_answered(project: Project, make_image: MakeI
 
 def test_training_writes_no_row_of_a_dataset(attempt: Submission) -> None:
     assert attempt.assignment.match == "matched"
-    assert not Observation.objects.exists()
+    assert not Pair.objects.exists()
 
 
 def test_the_next_attempt_shows_the_newest_answer(

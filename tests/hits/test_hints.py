@@ -8,15 +8,15 @@ from typing import Any
 import pytest
 
 from hits import registry
-from hits.domain import checks
 from hits.domain.facts import ImageFacts
 from hits.domain.geometry import Box
-from hits.domain.observation import Confidence, ObservationPair
 from hits.domain.pronouns import find_pronouns
 from hits.hints import rules, shown, words
 from hits.hints.card import LONGEST_QUOTE, Card, Field, Hint, Pair, Rule, Size
 from hits.hints.checking import BUDGET, COSINES, check
-from hits.observing import hint_cards
+from hits.observing import checks
+from hits.observing.kind import hint_cards
+from hits.observing.pairs import Confidence, ObservationPair
 
 SIZE = Size(640, 480)
 ALL = tuple(Rule)

@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 from django.db import transaction
 
+from curation.models import Pair
 from hits.domain.states import AssignmentStatus, BatchState, HitState, Match, Verdict
-from hits.models import Assignment, Hit, Image, Observation, OutgoingCall, Project
+from hits.models import Assignment, Hit, Image, OutgoingCall, Project
 from hits.mturk.boto import marketplace
 from hits.mturk.port import Failure, MarketplaceError
 from hits.payments import ledger
@@ -41,7 +42,7 @@ def test_a_whole_loop_balances_to_the_cent(project: Project, make_image: MakeIma
     assert (sums.reward, sums.bonus, sums.fee, sums.held) == (220, 30, 0, 0)
     assert balance.available_cents == 10_000 - sums.spent
     assert balance.on_hold_cents == 0
-    assert Observation.objects.count() == 8
+    assert Pair.objects.count() == 8
 
 
 def test_amazons_fees_are_held_and_paid_alike_on_both_sides(
@@ -124,7 +125,7 @@ def test_a_submission_counts_only_when_the_marketplace_shows_it(
     task = market.accept(hit, market.market_worker())
     store(page_key(hit, task.slot.assignment_id, task.worker.worker_id), observations())
     assert collected(batch) == []
-    assert not Observation.objects.exists()
+    assert not Pair.objects.exists()
 
 
 @pytest.mark.parametrize(
@@ -146,7 +147,7 @@ def test_what_does_not_match_is_told_apart_and_cannot_be_approved(
     market.hand_over(task, submission, **changes)
     (assignment,) = collected(batch)
     assert assignment.match == match
-    assert not Observation.objects.exists()
+    assert not Pair.objects.exists()
     with pytest.raises(Refused, match="cannot be approved"):
         review.decide(assignment=assignment, verdict=Verdict.APPROVE, by=None)
 

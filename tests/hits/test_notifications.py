@@ -10,6 +10,7 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
+from curation.models import Pair
 from hits.domain.marketplace_events import read_event
 from hits.domain.states import Match
 from hits.marketplace import delivery
@@ -18,7 +19,7 @@ from hits.marketplace.models import Worker as MarketWorker
 from hits.marketplace.services import attempts as market_attempts
 from hits.marketplace.services.clock import reset_clock
 from hits.marketplace.services.notifications import deliver_due
-from hits.models import Assignment, Attempt, Batch, Hit, Image, MarketplaceEvent, Observation, Project, Worker
+from hits.models import Assignment, Attempt, Batch, Hit, Image, MarketplaceEvent, Project, Worker
 from hits.mturk.boto import marketplace
 from hits.mturk.port import Failure, MarketplaceError
 from hits.payments import ledger
@@ -272,7 +273,7 @@ def final_rows(batch: Batch, people: list[MarketWorker]) -> Any:
         (units[row.hit.unit_id], names[row.worker.worker_id], row.status, row.match)
         for row in Assignment.objects.select_related("hit", "worker")
     ]
-    kept = Observation.objects.values_list("submission__attempt__worker__worker_id", "index")
+    kept = Pair.objects.values_list("submission__attempt__worker__worker_id", "index")
     sums = ledger.totals(batch=batch)
     balance = marketplace().balance()
     return {

@@ -9,11 +9,12 @@ from django.conf import settings
 from django.test import Client
 from django.urls import reverse
 
+from curation.models import Pair
 from hits import registry
+from hits.domain.exam import ExamScore
 from hits.domain.external_question import NO_ASSIGNMENT
-from hits.domain.observation import ExamScore
 from hits.domain.states import Match
-from hits.models import Hit, Image, Observation, Project, Unit
+from hits.models import Hit, Image, Project, Unit
 from tests.support import market
 from tests.support.learning import QUESTIONS, qualification, qualification_answer
 from tests.support.loop import collected
@@ -64,8 +65,8 @@ def test_an_answer_is_confirmed_graded_and_kept_out_of_the_dataset(hit: Hit) -> 
     (assignment,) = collected(hit.unit.batch)
     assert assignment.match == Match.MATCHED
     kind = registry.get(submission.kind)
-    pairs = kind.graded_pairs(hit.unit.payload, submission.answer)
+    pairs = kind.gradable(hit.unit.payload, submission.answer)
     assert [pair.item for pair in pairs] == list(range(9))
     assert kind.exam_score(hit.unit.payload, submission.answer) == ExamScore(right=1, asked=2)
     assert len(submission.images) == 3, "the fingerprints of all three photos are kept"
-    assert not Observation.objects.exists()
+    assert not Pair.objects.exists()

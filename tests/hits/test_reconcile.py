@@ -12,6 +12,7 @@ from django.db import DatabaseError, connection
 from django.utils import timezone
 
 from annotation_site.celery import app
+from curation.models import Pair
 from hits.domain.states import AssignmentStatus, BatchState, HitState, JobState, Match, Remedy, Verdict
 from hits.marketplace.models import HIT, Clock
 from hits.marketplace.services import attempts as market_attempts
@@ -23,7 +24,6 @@ from hits.models import (
     Hit,
     Image,
     Job,
-    Observation,
     Project,
     Reconciliation,
     Resolution,
@@ -31,8 +31,8 @@ from hits.models import (
 )
 from hits.mturk.boto import marketplace
 from hits.payments import ledger
-from hits.selectors import observations as collected_rows
 from hits.selectors import reconciliation
+from hits.selectors import records as collected_rows
 from hits.services import publish, resolve, review
 from hits.services.errors import Conflict, Refused
 from hits.services.launch import Terms
@@ -209,7 +209,7 @@ def test_unmatched_work_is_paid_as_shown_and_enters_nothing(batch: Batch, resear
     assert (assignment.status, assignment.match) == (AssignmentStatus.APPROVED, Match.MARKETPLACE_ONLY)
     assert found.cents_ours == found.cents_marketplace == 8 * 110
     assert ledger.totals(batch=batch).spent == 110
-    assert not Observation.objects.exists()
+    assert not Pair.objects.exists()
     assert not list(collected_rows.judgments(kind=batch.kind, batch=batch))
     assert not reconciliation.open_assignments(batch).exists()
     (past,) = reconciliation.history(batch)

@@ -14,9 +14,10 @@ from django.core.management.base import CommandError
 from django.test import Client
 from django.urls import reverse
 
+from curation.models import Pair
 from hits.domain.states import HitState
 from hits.marketplace.models import Message
-from hits.models import Assignment, AuditEvent, Draft, Hit, Image, Observation, OutgoingCall, Project
+from hits.models import Assignment, AuditEvent, Draft, Hit, Image, OutgoingCall, Project
 from hits.mturk.boto import marketplace
 from hits.selectors.images import image_url, unused, usable
 from hits.selectors.take_down import consequences
@@ -151,7 +152,7 @@ def test_workers_keep_and_are_paid_what_they_submitted_and_are_told_what_they_ha
     sync_live_batches()
     approve(next(row for row in collected(batch) if row.status == "Submitted"))
     assert set(Assignment.objects.values_list("status", flat=True)) == {"Approved"}
-    assert Observation.objects.filter(image=image).exists()
+    assert Pair.objects.filter(image=image).exists()
 
 
 def test_new_work_leaves_the_photo_out_until_it_is_back(project: Project, image: Image) -> None:

@@ -8,21 +8,11 @@ from pathlib import Path
 
 from django.conf import settings
 
+from curation.models import Pair
 from hits.domain.states import AssignmentStatus, BatchState, HitState, JobState, Match
-from hits.models import (
-    Assignment,
-    Attempt,
-    Batch,
-    Hit,
-    Image,
-    Job,
-    Observation,
-    Project,
-    Submission,
-    Unit,
-    Worker,
-)
+from hits.models import Assignment, Attempt, Batch, Hit, Image, Job, Project, Submission, Unit, Worker
 from tests.support.loop import launched
+from tests.support.pairs import pair_row
 
 START = datetime(2026, 11, 2, 9, 0, tzinfo=UTC)
 CHUNK = 2_000
@@ -151,7 +141,7 @@ def _observe(
         # Photo n has the pairs from n · pairs / photos on, so that their counts differ by one at most.
         for index, key in enumerate(range(n * pairs // photos, (n + 1) * pairs // photos), start=1):
             rows.append(
-                Observation(
+                pair_row(
                     instance_id=hashlib.sha256(f"{image.project_id} {key}".encode()).hexdigest()[:32],
                     submission=submission,
                     image=image,
@@ -162,4 +152,4 @@ def _observe(
                     boxes=[{"left": 10, "top": 20, "width": 100 + key % 200, "height": 80, "label": 1}],
                 )
             )
-    Observation.objects.bulk_create(rows)
+    Pair.objects.bulk_create(rows)

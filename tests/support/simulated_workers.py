@@ -12,9 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from validation.domain import dawid_skene
-from validation.domain.decisions import DEFAULT_RULES, Method, Rule, outcomes
+from validation.domain.decisions import Method, Rule, default_rules, outcomes
 from validation.domain.ratings import IntArray, Judged, RatingTable
-from validation.domain.scales import SCALES, Dimension
+from validation.kinds.observation_review.scales import SCALES, Dimension
+from validation.registry import spec_of
+
+DEFAULT_RULES = default_rules(spec_of("observation_review"))
 
 SEED = 2022
 ITEMS = 3_000

@@ -1,11 +1,12 @@
 """Review rounds unit by unit, and answers to them: what a test of decisions varies."""
 
-from hits.models import Batch, Hit, Observation, Worker
+from curation.models import Pair
+from hits.models import Batch, Hit, Worker
 from hits.services.launch import PlannedUnit
 from tests.validation.factory import Work, review
 
 
-def unit(pair: Observation, key: str, author: Worker) -> PlannedUnit:
+def unit(pair: Pair, key: str, author: Worker) -> PlannedUnit:
     """Return a review unit of a pair under a key of its own, kept from its author."""
     payload = {
         "image": pair.image_id,

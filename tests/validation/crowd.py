@@ -3,21 +3,12 @@
 import uuid
 from datetime import UTC, datetime, timedelta
 
+from curation.models import Pair
 from hits.domain.states import AssignmentStatus, HitState, Match
-from hits.models import (
-    Assignment,
-    Attempt,
-    Batch,
-    Hit,
-    Image,
-    Observation,
-    Participation,
-    Project,
-    Submission,
-    Worker,
-)
+from hits.models import Assignment, Attempt, Batch, Hit, Image, Participation, Project, Submission, Worker
 from tests.support.answers import observations
 from tests.support.loop import launched
+from tests.support.pairs import pair_row
 
 START = datetime(2026, 11, 2, 9, 0, tzinfo=UTC)
 
@@ -53,10 +44,10 @@ def crowd(
     return list(workers)
 
 
-def pair_of(worker: Worker, image: Image, number: int) -> Observation:
+def pair_of(worker: Worker, image: Image, number: int) -> Pair:
     """Return a pair as ``collect`` writes it, of the worker's first submission."""
     submission = Submission.objects.filter(attempt__worker=worker).order_by("received_at")[0]
-    return Observation.objects.create(
+    row = pair_row(
         instance_id=uuid.uuid4().hex,
         submission=submission,
         image=image,
@@ -66,6 +57,8 @@ def pair_of(worker: Worker, image: Image, number: int) -> Observation:
         confidence=2,
         boxes=[{"left": 2, "top": 3, "width": 10, "height": 12}],
     )
+    row.save()
+    return row
 
 
 def _submission(attempt: Attempt, seconds: float) -> Submission:

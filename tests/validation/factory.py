@@ -5,9 +5,10 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from curation.models import Pair
 from hits.domain.answer_xml import build_answer
 from hits.domain.states import AssignmentStatus, HitState
-from hits.models import Assignment, Batch, Hit, Image, Observation, Project, Submission
+from hits.models import Assignment, Batch, Hit, Image, Project, Submission
 from hits.mturk.port import RemoteAssignment
 from hits.services import collect, submit
 from hits.services.images import Description, import_image
@@ -48,7 +49,7 @@ class Work:
         count: int = 3,
         salt: str = "",
         answer: dict[str, Any] | None = None,
-    ) -> list[Observation]:
+    ) -> list[Pair]:
         """Return the pairs of one worker's answer about an image (none while unconfirmed); ``answer`` or any."""
         batch, _ = launch_batch(
             project=self.project,
@@ -67,7 +68,7 @@ class Work:
             status=status,
             confirmed=confirmed,
         )
-        return list(submission.observations.all())
+        return list(Pair.objects.filter(submission=submission))
 
     def publish(self, batch: Batch) -> None:
         """Give the batch's HITs ids, as if the marketplace had taken them."""

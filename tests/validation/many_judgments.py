@@ -11,7 +11,7 @@ import numpy as np
 from hits.domain.states import AssignmentStatus, BatchState, HitState, JobState, Match
 from hits.models import Assignment, Attempt, Batch, Hit, Image, Job, Project, Submission, Unit, Worker
 from tests.support.loop import launched
-from validation.domain.scales import SCALES
+from validation.kinds.observation_review.scales import SCALES
 
 START = datetime(2026, 11, 2, 9, 0, tzinfo=UTC)
 CHUNK = 5_000

@@ -12,6 +12,7 @@ from curation.evaluation.inputs import read_answer_key
 from validation.domain.agreement import pairwise_accuracy, pairwise_agreement
 from validation.domain.ratings import Judged, RatingTable
 from validation.domain.tables import tables
+from validation.registry import spec_of
 
 CASES = Path(__file__).parents[1] / "cases" / "leaderboard" / "comparison"
 
@@ -35,7 +36,7 @@ def test_two_raters_of_each_set_give_the_leaderboards_human_figure(case: str) ->
         for rater, ratings in (("annot1", instance.first), ("annot2", instance.second))
     ]
     expected = json.loads((CASES / case / "expected.json").read_text())["exact"]
-    found = pairwise_accuracy(tables(rows, "likert_comparison")["rating"])
+    found = pairwise_accuracy(tables(rows, spec_of("likert_comparison"))["rating"])
     assert found.value == pytest.approx(expected["human"], abs=1e-9, rel=0)
     assert found.sets == expected["n"]
     assert found.pairs == 2 * expected["n"]

@@ -13,10 +13,11 @@ import numpy as np
 from validation.domain.agreement import (
     Metric, agreement_by_item, agreement_by_rater, coefficients, coincidences, hardest_items)
 from validation.domain.ratings import Judged
-from validation.domain.tables import scale_of, tables
+from validation.domain.tables import tables
+from validation.kinds.observation_review.judging import SPEC
 
 rng = np.random.default_rng(0)
-scales = {name: scale_of("observation_review", name) for name in ("reasonable", "boxes", "interesting")}
+scales = {one.name: one.labels for one in SPEC.dimensions}
 answers = [dict(zip(scales, words)) for words in product(*scales.values())]
 given = rng.integers(len(answers), size=363_000)
 items = [f"{item:032x}" for item in range(121_000)]
@@ -30,7 +31,7 @@ def judgments():
             answer=answers[given[at]])
 
 start = time.process_time()
-found = tables(judgments(), "observation_review")
+found = tables(judgments(), SPEC)
 read = time.process_time()
 for table in found.values():
     coefficients(table, rng=rng, replicates=1000)

@@ -4,16 +4,18 @@ from collections.abc import Sequence
 
 import pytest
 
-from hits.models import Assignment, AuditEvent, Batch, Observation, Project
+from curation.models import Pair
+from hits.models import Assignment, AuditEvent, Batch, Project
 from hits.mturk.boto import marketplace
 from hits.services.errors import Conflict, Refused
 from hits.services.launch import Terms, launch_batch
 from tests.support import market
 from tests.validation.asking import answer, unit
 from tests.validation.factory import Work
-from validation.domain.controls import ControlRole
-from validation.domain.decisions import DEFAULT_RULES, Method, Rule
+from validation.domain.control_types import ControlRole
+from validation.domain.decisions import Method, Rule, default_rules
 from validation.models import ControlUnit, JudgingRound
+from validation.registry import spec_of
 from validation.selectors import ask_more as selectors
 from validation.selectors.ask_more import is_complete, undecided_items
 from validation.services import ask_more as services
@@ -21,13 +23,15 @@ from validation.services.ask_more import Ask, ask_everywhere, ask_one_more, plan
 from validation.services.decisions import decide_items
 from validation.services.judging import launch_review
 
+DEFAULT_RULES = default_rules(spec_of("observation_review"))
+
 pytestmark = pytest.mark.django_db(transaction=True)
 REWARD = 40
 
 
 def begin(
     work: Work, *, most: int = 4, budget: int = 10_000, controls: Sequence[str] = (), judges: int = 2
-) -> tuple[JudgingRound, list[Observation]]:
+) -> tuple[JudgingRound, list[Pair]]:
     """Return a published round of three pairs and two judges each, without answers."""
     pairs = work.observed(work.image(), worker="AUTHOR")
     author = pairs[0].submission.attempt.worker
@@ -55,7 +59,7 @@ def begin(
     return first, pairs
 
 
-def split(work: Work, first: JudgingRound, pairs: Sequence[Observation], *, undecided: int) -> None:
+def split(work: Work, first: JudgingRound, pairs: Sequence[Pair], *, undecided: int) -> None:
     """Let two judges differ about the first so many pairs, and agree about the others."""
     for n, pair in enumerate(pairs):
         answer(work, first.batch, pair.instance_id, J1="highly", J2="un" if n < undecided else "highly")

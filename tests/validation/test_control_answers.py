@@ -3,13 +3,14 @@
 import pytest
 
 from curation import services as curation
-from curation.models import ComparisonRound, Part
+from curation.models import ComparisonRound, Pair, Part
 from curation.selectors.rounds import is_judged
-from curation.versions.build import plan_version
-from hits.models import Batch, Hit, Observation
+from curation.services.versions import plan_version
+from hits.models import Batch, Hit
 from hits.services.launch import Terms
 from tests.validation.factory import Work, ratings, review
-from validation.domain.controls import ControlRole, Rates
+from validation.domain.control_types import ControlRole, Rates
+from validation.domain.material import CandidateToRate, SetToJudge
 from validation.models import ControlUnit, JudgingRound
 from validation.selectors.judging import (
     judged_completely,
@@ -20,13 +21,7 @@ from validation.selectors.judging import (
 )
 from validation.selectors.judging_overview import judged_pairs, round_lines
 from validation.selectors.ratings import judged
-from validation.services.judging import (
-    CandidateToRate,
-    RoundPlan,
-    SetToJudge,
-    launch_comparison,
-    launch_review,
-)
+from validation.services.judging import RoundPlan, launch_comparison, launch_review
 
 pytestmark = pytest.mark.django_db
 
@@ -76,7 +71,7 @@ def test_a_pair_that_is_only_somebodys_control_is_still_unreviewed(work: Work) -
     assert second.pk in set(unreviewed(work.project).values_list("pk", flat=True))
 
 
-def comparison_round(work: Work, pairs: list[Observation]) -> ComparisonRound:
+def comparison_round(work: Work, pairs: list[Pair]) -> ComparisonRound:
     ids = [pair.instance_id for pair in pairs]
     return curation.store_round(
         project=work.project,

@@ -22,28 +22,15 @@ from hits.services.submit import PageKey
 from tests.support.market import fund
 from tests.support.proof import SECRET
 from tests.validation.factory import Work, ratings, review
-from validation.domain.controls import (
-    Control,
-    ControlError,
-    ControlRole,
-    Gold,
-    Own,
-    Rates,
-    alike,
-    check,
-    plan,
-)
+from validation.domain.control_types import Control, ControlError, ControlRole, Gold, Own, Rates
+from validation.domain.controls import alike, check, plan
+from validation.domain.material import CandidateToRate, SetToJudge
 from validation.domain.sampling import Selection
 from validation.models import ControlUnit, GoldItem, JudgingRound
+from validation.registry import spec_of
 from validation.selectors.quality import control_answers
 from validation.services import controls
-from validation.services.judging import (
-    CandidateToRate,
-    RoundPlan,
-    SetToJudge,
-    launch_comparison,
-    launch_review,
-)
+from validation.services.judging import RoundPlan, launch_comparison, launch_review
 
 REVIEW, LIKERT = "observation_review", "likert_comparison"
 HIT_HOST = settings.HIT_ORIGIN.removeprefix("http://")
@@ -102,18 +89,16 @@ def test_rates_round_up_and_end_at_half() -> None:
 
 def test_a_check_looks_at_what_is_expected_alone() -> None:
     expected = {"boxes": ["mostly", "entirely_off"], "reasonable": ["un"]}
-    assert check(review("un", "mostly"), expected, REVIEW).passed
-    half = check(review("highly", "mostly"), expected, REVIEW)
+    assert check(review("un", "mostly"), expected, spec_of(REVIEW)).passed
+    half = check(review("highly", "mostly"), expected, spec_of(REVIEW))
     assert ((half.right, half.of), half.passed) == ((1, 2), False)
     rated = {"ratings": [{"candidate": "a", "rating": 1}, {"candidate": "b", "rating": 3}]}
-    assert check(rated, {"a": [1, 2]}, LIKERT).passed
-    assert not check(rated, {"a": [1, 2], "b": [1]}, LIKERT).passed
-    assert not check(rated, {"gone": [1]}, LIKERT).passed
+    assert check(rated, {"a": [1, 2]}, spec_of(LIKERT)).passed
+    assert not check(rated, {"a": [1, 2], "b": [1]}, spec_of(LIKERT)).passed
+    assert not check(rated, {"gone": [1]}, spec_of(LIKERT)).passed
     matched = {"matches": [{"inference": "i", "region": "r"}, {"inference": "j", "region": "s"}]}
-    assert check(matched, {"i": ["r"]}, "localization_match").passed
-    assert alike(review("un"), review("highly"), REVIEW).right == 2
-    with pytest.raises(ControlError, match="cannot be compared"):
-        check({}, {}, "sherlock_observation")
+    assert check(matched, {"i": ["r"]}, spec_of("localization_match")).passed
+    assert alike(review("un"), review("highly"), spec_of(REVIEW)).right == 2
 
 
 def test_every_order_is_drawn_by_lot_and_controls_stand_anywhere() -> None:
@@ -121,7 +106,7 @@ def test_every_order_is_drawn_by_lot_and_controls_stand_anywhere() -> None:
     at: list[int] = []
     firsts: list[int] = []
     for seed in range(30):
-        mixed = plan(own, [gold(n) for n in range(8)], Rates(5, 5, 5), rng(seed), REVIEW)
+        mixed = plan(own, [gold(n) for n in range(8)], Rates(5, 5, 5), rng(seed), spec_of(REVIEW))
         kept = [unit for unit in mixed if isinstance(unit, Own)]
         assert sorted(kept, key=own.index) == own
         assert len(mixed) == 230
@@ -141,7 +126,7 @@ def test_a_control_is_no_break_between_the_pairs_of_one_photo() -> None:
     own = [pair(n, image=1 + n // 5) for n in range(200)]
     breaks: dict[bool, list[bool]] = {True: [], False: []}
     for seed in range(30):
-        mixed = plan(own, [gold(n) for n in range(8)], Rates(5, 5, 5), rng(seed), REVIEW)
+        mixed = plan(own, [gold(n) for n in range(8)], Rates(5, 5, 5), rng(seed), spec_of(REVIEW))
         images = [unit.payload["image"] for unit in mixed]
         for n, unit in enumerate(mixed[1:], start=1):
             breaks[isinstance(unit, Control)].append(images[n] != images[n - 1])
@@ -152,12 +137,14 @@ def test_a_control_is_no_break_between_the_pairs_of_one_photo() -> None:
 
 def test_without_controls_the_order_stays() -> None:
     own = [pair(n) for n in range(1, 41)]
-    assert plan(own, [], Rates(), rng(), REVIEW) == own
+    assert plan(own, [], Rates(), rng(), spec_of(REVIEW)) == own
 
 
 def test_the_same_seed_plans_the_same_and_another_does_not() -> None:
     own = [pair(n) for n in range(1, 41)]
-    one, again, other = (plan(own, [gold(1), gold(2)], Rates(10, 10, 10), rng(s), REVIEW) for s in (3, 3, 4))
+    one, again, other = (
+        plan(own, [gold(1), gold(2)], Rates(10, 10, 10), rng(s), spec_of(REVIEW)) for s in (3, 3, 4)
+    )
     assert one == again
     assert one != other
 
@@ -165,32 +152,32 @@ def test_the_same_seed_plans_the_same_and_another_does_not() -> None:
 def test_gold_is_used_once_before_twice_and_never_beside_its_own_item() -> None:
     own = [pair(n) for n in range(1, 21)]
     items = [gold(n) for n in range(7)]
-    mixed = added(plan(own, items, Rates(gold=50), rng(), REVIEW), ControlRole.GOLD)
+    mixed = added(plan(own, items, Rates(gold=50), rng(), spec_of(REVIEW)), ControlRole.GOLD)
     counts = [sum(unit.gold == item.pk for unit in mixed) for item in items]
     assert sorted(counts) == [1, 1, 1, 1, 2, 2, 2]
     assert len({unit.key for unit in mixed}) == 10
     assert all(unit.authors == {2000 + unit.gold} for unit in mixed if unit.gold is not None)
     asked = Gold(9, own[0].payload, {"reasonable": ["un"]})
-    mixed = added(plan(own, [asked, items[0]], Rates(gold=10), rng(), REVIEW), ControlRole.GOLD)
+    mixed = added(plan(own, [asked, items[0]], Rates(gold=10), rng(), spec_of(REVIEW)), ControlRole.GOLD)
     assert {unit.gold for unit in mixed} == {0}
 
 
 def test_gold_that_would_come_a_third_time_is_refused() -> None:
     own = [pair(n) for n in range(1, 21)]
-    assert len(added(plan(own, [gold(1)], Rates(gold=10), rng(), REVIEW), ControlRole.GOLD)) == 2
+    assert len(added(plan(own, [gold(1)], Rates(gold=10), rng(), spec_of(REVIEW)), ControlRole.GOLD)) == 2
     with pytest.raises(ControlError, match="3 are asked for and 1 can be shown, each twice at most"):
-        plan(own, [gold(1)], Rates(gold=15), rng(), REVIEW)
+        plan(own, [gold(1)], Rates(gold=15), rng(), spec_of(REVIEW))
 
 
 def test_gold_without_items_says_what_to_do() -> None:
     with pytest.raises(ControlError, match="gold desk"):
-        plan([pair(1)], [], Rates(gold=5), rng(), REVIEW)
+        plan([pair(1)], [], Rates(gold=5), rng(), spec_of(REVIEW))
 
 
 def test_gold_shows_what_the_round_shows_or_is_left_out() -> None:
     shown = a_set(9, clue="a cup").payload | {"reference": "tea"}
     item = Gold(1, shown, {"9-0": [3]})
-    (hidden,) = added(plan([a_set(1)], [item], Rates(gold=1), rng(), LIKERT), ControlRole.GOLD)
+    (hidden,) = added(plan([a_set(1)], [item], Rates(gold=1), rng(), spec_of(LIKERT)), ControlRole.GOLD)
     assert (hidden.payload["clue"], hidden.payload["reference"], hidden.payload["per_page"]) == (
         None,
         None,
@@ -198,18 +185,18 @@ def test_gold_shows_what_the_round_shows_or_is_left_out() -> None:
     )
     bare = Gold(2, a_set(8).payload, {"8-0": [3]})
     for own, fitting in ((a_set(1, clue="a hat"), 1), (a_set(1), 2)):
-        mixed = added(plan([own], [item, bare], Rates(gold=50), rng(), LIKERT), ControlRole.GOLD)
+        mixed = added(plan([own], [item, bare], Rates(gold=50), rng(), spec_of(LIKERT)), ControlRole.GOLD)
         assert fitting in {unit.gold for unit in mixed} or len(mixed) == 1
     with pytest.raises(ControlError, match="no active gold unit"):
-        plan([a_set(1, clue="a hat")], [bare], Rates(gold=1), rng(), LIKERT)
+        plan([a_set(1, clue="a hat")], [bare], Rates(gold=1), rng(), spec_of(LIKERT))
     with pytest.raises(ControlError, match="no active gold unit"):
-        plan([a_set(1, size=6)], [bare], Rates(gold=1), rng(), LIKERT)
+        plan([a_set(1, size=6)], [bare], Rates(gold=1), rng(), spec_of(LIKERT))
 
 
 def test_an_attention_check_is_another_photos_text_over_these_boxes() -> None:
     own = [pair(n) for n in range(1, 31)]
     by_key = {unit.key: unit for unit in own}
-    for control in added(plan(own, [], Rates(attention=50), rng(), REVIEW), ControlRole.ATTENTION):
+    for control in added(plan(own, [], Rates(attention=50), rng(), spec_of(REVIEW)), ControlRole.ATTENTION):
         donor = by_key[control.of or ""]
         host = next(unit for unit in own if unit.payload["boxes"] == control.payload["boxes"])
         assert donor.payload["image"] != host.payload["image"] == control.payload["image"]
@@ -217,21 +204,23 @@ def test_an_attention_check_is_another_photos_text_over_these_boxes() -> None:
         assert control.payload["observation"] == control.key
         assert control.authors == host.authors | donor.authors
         assert control.payload.keys() == host.payload.keys()
-        assert not check(review("highly", "appropriate"), control.expected, REVIEW).passed
-        assert check(review("relatively", "entirely_off"), control.expected, REVIEW).passed
+        assert not check(review("highly", "appropriate"), control.expected, spec_of(REVIEW)).passed
+        assert check(review("relatively", "entirely_off"), control.expected, spec_of(REVIEW)).passed
 
 
 def test_an_attention_check_takes_the_text_with_least_in_common() -> None:
     near = [pair(n, clue="the wooden table", inference="Somebody eats at the table") for n in range(1, 9)]
     far = pair(99, clue="a parked lorry", inference="Goods were delivered")
     for seed in range(10):
-        mixed = added(plan([*near, far], [], Rates(attention=50), rng(seed), REVIEW), ControlRole.ATTENTION)
+        mixed = added(
+            plan([*near, far], [], Rates(attention=50), rng(seed), spec_of(REVIEW)), ControlRole.ATTENTION
+        )
         assert all(unit.of == far.key for unit in mixed if unit.payload["image"] != 99)
 
 
 def test_an_attention_check_of_a_set_has_two_foreign_statements() -> None:
     own = [a_set(n) for n in range(1, 9)]
-    for control in added(plan(own, [], Rates(attention=50), rng(), LIKERT), ControlRole.ATTENTION):
+    for control in added(plan(own, [], Rates(attention=50), rng(), spec_of(LIKERT)), ControlRole.ATTENTION):
         ids = [candidate["id"] for candidate in control.payload["candidates"]]
         foreign = [key for key in ids if not key.startswith(f"{control.payload['image']}-")]
         assert len(ids) == len(set(ids)) == 10
@@ -250,14 +239,14 @@ def test_an_attention_check_of_a_set_has_two_foreign_statements() -> None:
 )
 def test_attention_checks_that_cannot_be_made_say_so(own: list[Own], kind: str, words: str) -> None:
     with pytest.raises(ControlError, match=words):
-        plan(own, [], Rates(attention=5), rng(), kind)
+        plan(own, [], Rates(attention=5), rng(), spec_of(kind))
 
 
 def test_a_repeat_has_the_same_payload_and_stands_apart() -> None:
     own = [pair(n) for n in range(1, 201)]
     by_key = {unit.key: unit for unit in own}
     for seed in range(20):
-        mixed = plan(own, [], Rates(repeat=30), rng(seed), REVIEW)
+        mixed = plan(own, [], Rates(repeat=30), rng(seed), spec_of(REVIEW))
         at = {unit.key: n for n, unit in enumerate(mixed)}
         assert len(at) == 260
         repeats = added(mixed, ControlRole.REPEAT)

@@ -13,19 +13,22 @@ import pytest
 
 from validation.domain import dawid_skene
 from validation.domain.decisions import (
-    DEFAULT_RULES,
     Decided,
     Method,
     Outcome,
     Rule,
     RuleError,
     decide,
+    default_rules,
     needs_more,
     outcomes,
 )
 from validation.domain.ratings import RatingTable
-from validation.domain.scales import POSITIVE, SCALES, Dimension
 from validation.domain.votes import speaks_for
+from validation.kinds.observation_review.scales import POSITIVE, SCALES, Dimension
+from validation.registry import spec_of
+
+DEFAULT_RULES = default_rules(spec_of("observation_review"))
 
 YES_NO = ("no", "yes")
 

@@ -13,8 +13,9 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
+from curation.models import Pair
 from hits.domain.states import JobState
-from hits.models import Batch, Hit, Job, Observation
+from hits.models import Batch, Hit, Job
 from hits.services import projects
 from hits.services.errors import Refused
 from hits.services.launch import Terms, launch_batch
@@ -23,18 +24,19 @@ from tests.validation.asking import answer, unit
 from tests.validation.factory import Work, ratings, review
 from validation import tasks
 from validation.domain.decisions import Method, Rule
+from validation.domain.material import CandidateToRate, SetToJudge
 from validation.models import DecisionRun, ItemDecision, JudgingRound
 from validation.selectors import decisions as selectors
 from validation.services import decisions as services
 from validation.services.imports import import_judgments
-from validation.services.judging import CandidateToRate, SetToJudge, launch_comparison
+from validation.services.judging import launch_comparison
 
 pytestmark = pytest.mark.django_db
 KIND = "observation_review"
 
 
 @pytest.fixture
-def pairs(work: Work) -> list[Observation]:
+def pairs(work: Work) -> list[Pair]:
     """Three judged pairs: all three judges for the first, one of two for the second, none of two for the third."""
     found = work.observed(work.image(), worker="AUTHOR")
     batch = launched(work, found)
@@ -46,7 +48,7 @@ def pairs(work: Work) -> list[Observation]:
     return found
 
 
-def launched(work: Work, found: list[Observation]) -> Batch:
+def launched(work: Work, found: list[Pair]) -> Batch:
     author = found[0].submission.attempt.worker
     batch, _ = launch_batch(
         project=work.project,
@@ -64,7 +66,7 @@ def outcomes(run: DecisionRun, dimension: str = "reasonable") -> dict[str, str]:
     return dict(run.decisions.filter(dimension=dimension).values_list("item", "outcome"))
 
 
-def test_the_usual_rules_are_the_majority(work: Work, pairs: list[Observation]) -> None:
+def test_the_usual_rules_are_the_majority(work: Work, pairs: list[Pair]) -> None:
     rules = selectors.usual_rules(KIND)
     made = services.decide_items(project=work.project, kind=KIND, rules=rules, by=None)
     assert list(outcomes(made.run).values()) == ["accept", "undecided", "reject"]
@@ -74,7 +76,7 @@ def test_the_usual_rules_are_the_majority(work: Work, pairs: list[Observation]) 
     assert ItemDecision.objects.filter(run=made.run).count() == 9
 
 
-def test_the_same_rules_over_the_same_judgments_make_one_run(work: Work, pairs: list[Observation]) -> None:
+def test_the_same_rules_over_the_same_judgments_make_one_run(work: Work, pairs: list[Pair]) -> None:
     rules = selectors.usual_rules(KIND)
     first, again = (
         services.decide_items(project=work.project, kind=KIND, rules=rules, by=None) for _ in range(2)
@@ -89,7 +91,7 @@ def test_the_same_rules_over_the_same_judgments_make_one_run(work: Work, pairs: 
     assert later.run.data_sha256 != first.run.data_sha256
 
 
-def test_rules_as_data_change_what_is_decided(work: Work, pairs: list[Observation]) -> None:
+def test_rules_as_data_change_what_is_decided(work: Work, pairs: list[Pair]) -> None:
     two_of_three = Rule("reasonable", Method.K_OF_N, ("highly",), k=2, of=3)
     made = services.decide_items(project=work.project, kind=KIND, rules={"reasonable": two_of_three}, by=None)
     assert list(outcomes(made.run).values()) == ["accept", "undecided", "reject"]
@@ -109,9 +111,7 @@ def test_what_cannot_be_decided_is_refused(work: Work) -> None:
         services.decide_items(project=work.project, kind=KIND, rules={"beauty": foreign}, by=None)
 
 
-def test_a_word_that_is_not_on_the_scale_is_refused_with_the_scale(
-    work: Work, pairs: list[Observation]
-) -> None:
+def test_a_word_that_is_not_on_the_scale_is_refused_with_the_scale(work: Work, pairs: list[Pair]) -> None:
     rules = {"reasonable": Rule("reasonable", Method.MAJORITY, ("high",))}
     said = "reasonable, positive: high is not on the scale; use highly, relatively, un"
     for decide in (services.decide_items, services.request_decisions):
@@ -119,7 +119,7 @@ def test_a_word_that_is_not_on_the_scale_is_refused_with_the_scale(
             decide(project=work.project, kind=KIND, rules=rules, by=None)  # type: ignore[operator]
 
 
-def test_each_method_is_counted_beside_the_others(work: Work, pairs: list[Observation]) -> None:
+def test_each_method_is_counted_beside_the_others(work: Work, pairs: list[Pair]) -> None:
     found = selectors.material(work.project, KIND)
     rule = Rule("reasonable", Method.MAJORITY, ("highly", "relatively"), k=1, of=3)
     counts = selectors.count_by_method(found.tables, {"reasonable": rule})["reasonable"]
@@ -178,7 +178,7 @@ def posted(**changes: str) -> dict[str, str]:
 
 
 def test_the_page_previews_decides_and_lists_what_is_undecided(
-    client: Client, work: Work, researcher: User, pairs: list[Observation]
+    client: Client, work: Work, researcher: User, pairs: list[Pair]
 ) -> None:
     client.force_login(researcher)
     assert "No items have been decided yet" in page(client, work)
@@ -199,7 +199,7 @@ def test_the_page_previews_decides_and_lists_what_is_undecided(
 
 
 def test_a_rule_that_contradicts_itself_is_named_at_its_field(
-    client: Client, work: Work, researcher: User, pairs: list[Observation]
+    client: Client, work: Work, researcher: User, pairs: list[Pair]
 ) -> None:
     client.force_login(researcher)
     url = reverse("decisions", args=[work.project.slug])
@@ -215,7 +215,7 @@ def test_a_rule_that_contradicts_itself_is_named_at_its_field(
 
 
 def test_questions_to_the_database_do_not_grow_with_items(
-    client: Client, work: Work, researcher: User, pairs: list[Observation]
+    client: Client, work: Work, researcher: User, pairs: list[Pair]
 ) -> None:
     client.force_login(researcher)
     url = reverse("decisions", args=[work.project.slug])
@@ -240,7 +240,7 @@ def test_questions_to_the_database_do_not_grow_with_items(
     assert len(client.get(url).context["rows"]) > 1
 
 
-def test_a_run_comes_as_csv(client: Client, work: Work, researcher: User, pairs: list[Observation]) -> None:
+def test_a_run_comes_as_csv(client: Client, work: Work, researcher: User, pairs: list[Pair]) -> None:
     made = services.decide_items(project=work.project, kind=KIND, rules=selectors.usual_rules(KIND), by=None)
     client.force_login(researcher)
     reply = client.get(reverse("decision-file", args=[work.project.slug, made.run.pk]))
@@ -256,7 +256,7 @@ def test_a_run_comes_as_csv(client: Client, work: Work, researcher: User, pairs:
 
 
 def test_another_project_s_run_and_strangers_get_nothing(
-    client: Client, work: Work, researcher: User, outsider: User, pairs: list[Observation]
+    client: Client, work: Work, researcher: User, outsider: User, pairs: list[Pair]
 ) -> None:
     made = services.decide_items(project=work.project, kind=KIND, rules=selectors.usual_rules(KIND), by=None)
     address = reverse("decision-file", args=[work.project.slug, made.run.pk])
@@ -278,7 +278,7 @@ def large(
     client: Client,
     work: Work,
     researcher: User,
-    pairs: list[Observation],
+    pairs: list[Pair],
     monkeypatch: pytest.MonkeyPatch,
 ) -> str:
     """Return the page's address in a project with more judgments than a page counts by itself."""
@@ -314,7 +314,7 @@ def test_what_a_worker_process_counted_is_what_is_decided_next(client: Client, l
 
 
 def test_the_command_decides_and_says_what_came_out(
-    work: Work, pairs: list[Observation], capsys: pytest.CaptureFixture[str], tmp_path: Path
+    work: Work, pairs: list[Pair], capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     call_command("decide", "--project", work.project.slug, "--kind", KIND, "--json")
     told = json.loads(capsys.readouterr().out)

@@ -15,19 +15,14 @@ from hits.models import Assignment, AuditEvent, Hit, Image, Project, Worker
 from hits.services.launch import Terms
 from tests.support.pages import squeezed
 from tests.validation.factory import Work, ratings, review
-from validation.domain.controls import Rates
+from validation.domain.control_types import Rates
+from validation.domain.material import CandidateToRate, SetToJudge
 from validation.models import GoldItem
 from validation.selectors import controls as selectors
 from validation.selectors.controls import GoldLine, usable_golds
 from validation.services import report
 from validation.services.controls import add_gold
-from validation.services.judging import (
-    CandidateToRate,
-    RoundPlan,
-    SetToJudge,
-    launch_comparison,
-    launch_review,
-)
+from validation.services.judging import RoundPlan, launch_comparison, launch_review
 
 pytestmark = pytest.mark.django_db
 OK, MOVED, BAD, ABSENT = 200, 302, 400, 404

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from tests.support.simulated_workers import HABITS, Habit, simulate_review
 from validation.domain.quality import in_runs, long_runs, pace_limit
-from validation.domain.scales import SCALES, Dimension
+from validation.kinds.observation_review.judging import SPEC as REVIEW
+from validation.kinds.observation_review.scales import SCALES, Dimension
 
 DOCS = Path(__file__).parents[2] / "docs" / "standing.md"
-REVIEW = "observation_review"
 SEEDS = 10  # crowds of 60 that judge 3,000 pairs, three each
 MILDER = 0.3  # of the labels that are not the best: so many are raised by one step
 FLOOR = 9.0  # a tenth of the review's usual 90 s

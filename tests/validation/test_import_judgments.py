@@ -12,12 +12,15 @@ from hits.models import AuditEvent, Hit, Project
 from hits.services.errors import BadFile
 from tests.validation.factory import Work, ratings, review
 from validation.domain.agreement import pairwise_accuracy
-from validation.domain.judgment_files import FileError, from_key, from_rows
+from validation.domain.judgment_files import from_rows
+from validation.domain.judgment_rows import FileError
+from validation.domain.material import CandidateToRate, SetToJudge
 from validation.domain.tables import tables
 from validation.models import ImportedJudgment, JudgmentImport
+from validation.registry import spec_of
 from validation.selectors.ratings import judged
 from validation.services.imports import import_judgments
-from validation.services.judging import CandidateToRate, SetToJudge, launch_comparison, launch_review
+from validation.services.judging import launch_comparison, launch_review
 from validation.services.leaderboard import leaderboard_key
 from validation.services.rater_rows import make_rows
 
@@ -65,7 +68,7 @@ def test_a_case_imported_exported_and_evaluated_gives_its_figures(
     for theirs, ours in {"human": "human", "model": "model", "random": "random", "oracle": "oracle"}.items():
         assert found[ours] == pytest.approx(expected[theirs], abs=1e-9, rel=0)
     assert found["images"] == expected["n"]
-    table = tables(judged(project=project, kind=KIND), KIND)["rating"]
+    table = tables(judged(project=project, kind=KIND), spec_of(KIND))["rating"]
     assert pairwise_accuracy(table).value == pytest.approx(expected["human"], abs=1e-9, rel=0)
 
 
@@ -142,11 +145,11 @@ def small_key(**changes: Any) -> dict[str, Any]:
 )
 def test_a_bad_key_is_named_with_its_place(raw: Any, message: str) -> None:
     with pytest.raises(FileError, match=message):
-        from_key(raw)
+        spec_of("likert_comparison").read_json(raw)
 
 
 def test_a_key_keeps_its_test_ids_and_reads_ratings_as_numbers() -> None:
-    first, second = from_key(small_key())
+    first, second = spec_of("likert_comparison").read_json(small_key())
     assert first.answer == {"ratings": [{"candidate": "c1", "rating": 3, "test_id": "t1"}]}
     assert second.answer == {"ratings": [{"candidate": "c1", "rating": 2, "test_id": "t1"}]}
 
@@ -218,7 +221,7 @@ GOOD = {"item": "s/c", "dimension": "rating", "label": "3", "rater": "R"}
 )
 def test_a_bad_row_is_named(changes: dict[str, Any], message: str) -> None:
     with pytest.raises(FileError, match=message):
-        from_rows([(2, GOOD | changes)], KIND)
+        from_rows([(2, GOOD | changes)], spec_of(KIND))
 
 
 def test_a_rehearsal_takes_what_a_script_made_up(rehearsal: Project, tmp_path: Path) -> None:
@@ -263,12 +266,12 @@ def test_what_a_project_exported_does_not_come_back_as_other_people_s(
 
 def test_a_rating_twice_and_half_an_answer_are_refused() -> None:
     with pytest.raises(FileError, match="row 3, item: rater 'R' rated 's/c' twice"):
-        from_rows([(2, GOOD), (3, GOOD)], KIND)
+        from_rows([(2, GOOD), (3, GOOD)], spec_of(KIND))
     row = {"item": "p", "dimension": "boxes", "label": "mostly", "rater": "R"}
     with pytest.raises(FileError, match="row 2: the answer that begins here lacks reasonable"):
-        from_rows([(2, row)], "observation_review")
+        from_rows([(2, row)], spec_of("observation_review"))
     with pytest.raises(FileError, match="label: 'fine' is not on the scale; use appropriate, mostly"):
-        from_rows([(2, row | {"label": "fine"})], "observation_review")
+        from_rows([(2, row | {"label": "fine"})], spec_of("observation_review"))
 
 
 @pytest.mark.parametrize(

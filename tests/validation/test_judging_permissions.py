@@ -9,11 +9,13 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
 
-from hits.models import AuditEvent, Batch, Job, Observation, Project
+from curation.models import Pair
+from hits.models import AuditEvent, Batch, Job, Project
 from tests.validation.factory import Work
+from validation.domain.material import CandidateToRate, SetToJudge
 from validation.models import JudgingRound
 from validation.services.controls import add_gold
-from validation.services.judging import CandidateToRate, SetToJudge, launch_comparison
+from validation.services.judging import launch_comparison
 from validation.urls import urlpatterns
 
 pytestmark = pytest.mark.django_db
@@ -52,6 +54,7 @@ PAGES = [
     Page("judging-report"),
     Page("judging-report", query="?kind=nonsense", researcher=ABSENT),
     Page("judging-report-compute", post={"kind": "observation_review"}, researcher=MOVED),
+    Page("judging-texts", ("observation_review", "reasonable"), researcher=ABSENT),
     Page("judging-item", ("observation_review", SOME_KEY), researcher=ABSENT),
     Page("judging-rows", post={"kind": "observation_review"}, researcher=MOVED),
     Page("judging-rows-file", ("observation_review", "rows.csv"), researcher=ABSENT),
@@ -101,7 +104,7 @@ def call(client: Client, page: Page, address: str) -> int:
 
 
 def traces() -> tuple[int, ...]:
-    return tuple(model.objects.count() for model in (AuditEvent, Job, Batch, Observation))
+    return tuple(model.objects.count() for model in (AuditEvent, Job, Batch, Pair))
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

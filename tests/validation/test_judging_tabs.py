@@ -9,8 +9,8 @@ from django.urls import reverse
 
 from hits.models import Project
 from validation.domain.plots import decimals, outcomes
+from validation.registry import spec_of
 from validation.services.decisions import usual_rules
-from validation.views.words import DIMENSIONS
 
 PAGES = {
     "judging": "Rounds",
@@ -68,7 +68,7 @@ def test_decisions_and_gold_call_the_kinds_as_the_report_does(
 
 def test_every_question_that_is_decided_has_one_title() -> None:
     for kind in ("observation_review", "likert_comparison"):
-        assert set(usual_rules(kind)) <= set(DIMENSIONS)
+        assert set(usual_rules(kind)) <= set(spec_of(kind).by_name)
 
 
 def test_outcomes_fill_the_bar_in_the_order_accepted_undecided_rejected() -> None:

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
-from hits.models import Assignment, Batch, Image, Observation, Project
+from curation.models import Pair
+from hits.models import Assignment, Batch, Image, Project
 from tests.support import loop, market
 from validation.models import ControlUnit, JudgingRound
 
@@ -16,7 +17,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @pytest.fixture
-def pairs(project: Project, make_image: Callable[..., Image]) -> list[Observation]:
+def pairs(project: Project, make_image: Callable[..., Image]) -> list[Pair]:
     """Return six approved pairs of two workers, from the marketplace."""
     market.fund()
     batch = loop.published(project, [make_image(1), make_image(2)])
@@ -25,7 +26,7 @@ def pairs(project: Project, make_image: Callable[..., Image]) -> list[Observatio
     for assignment in loop.collected(batch):
         loop.approve(assignment)
     assert Assignment.objects.filter(status="Approved").count() == 2
-    return list(Observation.objects.order_by("pk"))
+    return list(Pair.objects.order_by("pk"))
 
 
 def launch(project: Project, *flags: str) -> dict[str, Any]:
@@ -35,7 +36,7 @@ def launch(project: Project, *flags: str) -> dict[str, Any]:
     return found
 
 
-def test_a_sample_is_published_and_its_seed_said(project: Project, pairs: list[Observation]) -> None:
+def test_a_sample_is_published_and_its_seed_said(project: Project, pairs: list[Pair]) -> None:
     said = launch(project, "--sample", "4", "--seed", "11", "--reward-cents", "45", "--judges", "2")
     assert (said["pairs"], said["of"], said["hits"], said["assignments"]) == (4, 6, 4, 8)
     assert said["selection"]["seed"] == 11
@@ -46,7 +47,7 @@ def test_a_sample_is_published_and_its_seed_said(project: Project, pairs: list[O
     assert (rest["pairs"], rest["of"], rest["selection"]["how"]) == (2, 2, "all")
 
 
-def test_pairs_of_a_worker(project: Project, pairs: list[Observation]) -> None:
+def test_pairs_of_a_worker(project: Project, pairs: list[Pair]) -> None:
     author = pairs[0].submission.attempt.worker
     said = launch(project, "--worker", f"W-{author.pk}")
     assert said["pairs"] == 3
@@ -54,7 +55,7 @@ def test_pairs_of_a_worker(project: Project, pairs: list[Observation]) -> None:
     assert keys == {pair.instance_id for pair in pairs if pair.submission.attempt.worker == author}
 
 
-def test_strata_with_controls(project: Project, pairs: list[Observation]) -> None:
+def test_strata_with_controls(project: Project, pairs: list[Pair]) -> None:
     said = launch(project, "--stratify", "worker", "--each", "2", "--seed", "1", "--repeat", "50")
     assert (said["pairs"], said["hits"]) == (4, 6)
     assert ControlUnit.objects.filter(unit__batch=said["batch"]).count() == 2
@@ -80,7 +81,7 @@ def test_strata_with_controls(project: Project, pairs: list[Observation]) -> Non
     ],
 )
 def test_bad_input_is_one_line_with_status_two(
-    project: Project, pairs: list[Observation], flags: list[str], message: str
+    project: Project, pairs: list[Pair], flags: list[str], message: str
 ) -> None:
     with pytest.raises(CommandError, match=message) as caught:
         launch(project, *flags)

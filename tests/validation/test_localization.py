@@ -9,9 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from curation.evaluation.localization import parse_localization_key, score_localization
+from curation.models import Pair
 from hits import registry
 from hits.domain.states import AssignmentStatus
-from hits.models import Hit, Image, Observation, Unit
+from hits.models import Hit, Image, Unit
 from hits.selectors.images import facts_of
 from hits.services.errors import Refused
 from hits.services.launch import Terms
@@ -126,7 +127,7 @@ def _at(left: int) -> tuple[int, int, int, int]:
 
 
 def _ids(image: Image) -> list[str]:
-    return list(Observation.objects.filter(image=image).order_by("pk").values_list("instance_id", flat=True))
+    return list(Pair.objects.filter(image=image).order_by("pk").values_list("instance_id", flat=True))
 
 
 @pytest.fixture
@@ -192,7 +193,7 @@ class TestLaunch:
     def test_the_unit_holds_regions_inferences_and_the_truth(self, work: Work, image: Image) -> None:
         batch, _ = launch_localization(project=work.project, n=1, seed=5, by=None)
         unit = Unit.objects.get(batch=batch)
-        pairs = list(Observation.objects.filter(image=image))
+        pairs = list(Pair.objects.filter(image=image))
         assert unit.key == unit.payload["set"] == set_id(pair.instance_id for pair in pairs)
         boxes = {row["id"]: row["boxes"] for row in unit.payload["regions"]}
         texts = {row["id"]: row["text"] for row in unit.payload["inferences"]}
@@ -210,7 +211,7 @@ class TestLaunch:
         page = kind.page_unit(unit, facts_of([image.pk]), seed="ASSIGNMENT")
         assert set(page) == {"image", "regions", "inferences"}
         said = json.dumps(page)
-        for pair in Observation.objects.filter(image=image):
+        for pair in Pair.objects.filter(image=image):
             assert pair.instance_id not in said
             assert pair.clue not in said
         aligned = [

@@ -11,24 +11,20 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from hits.models import Batch, Hit, Observation
+from curation.models import Pair
+from hits.models import Batch, Hit
 from tests.support.pages import squeezed
 from tests.validation.factory import Work, ratings, review
+from validation.domain.material import CandidateToRate, SetToJudge
 from validation.domain.sampling import How, Selection
 from validation.models import JudgingReport
 from validation.services.imports import import_judgments
-from validation.services.judging import (
-    CandidateToRate,
-    RoundPlan,
-    SetToJudge,
-    launch_comparison,
-    launch_review,
-)
+from validation.services.judging import RoundPlan, launch_comparison, launch_review
 
 pytestmark = pytest.mark.django_db
 
 
-def launched(work: Work, pairs: list[Observation], **more: Any) -> tuple[Batch, list[Hit]]:
+def launched(work: Work, pairs: list[Pair], **more: Any) -> tuple[Batch, list[Hit]]:
     batch, _ = launch_review(project=work.project, observations=pairs, by=None, **more)
     work.publish(batch)
     return batch, list(Hit.objects.filter(unit__batch=batch))

@@ -16,24 +16,14 @@ from django.contrib.auth.models import User
 from django.core.management import call_command
 from django.db import connection
 
+from curation.models import Pair
 from hits.domain.crashpoints import EXIT_STATUS
 from hits.domain.pool import Pool
 from hits.domain.states import AssignmentStatus, BatchState, TrainingOutcome
 from hits.marketplace.errors import Refused as MarketRefused
 from hits.marketplace.models import Assignment as Slot
 from hits.marketplace.models import Worker as MarketWorker
-from hits.models import (
-    Assignment,
-    Batch,
-    Hit,
-    Image,
-    Job,
-    Observation,
-    Project,
-    Qualification,
-    Worker,
-    WorkerDecision,
-)
+from hits.models import Assignment, Batch, Hit, Image, Job, Project, Qualification, Worker, WorkerDecision
 from hits.mturk.boto import marketplace
 from hits.payments import ledger
 from hits.selectors import eligibility
@@ -192,7 +182,7 @@ def walk(road: Road, *, apply: int, passing: Callable[[int], bool], stay_away: i
     failed = next(person for n, person in enumerate(road.people) if not passing(n))
     with pytest.raises(MarketRefused, match=NOT_QUALIFIED):
         market.accept(_last(batch), failed)
-    assert not Observation.objects.exists()  # neither applications nor training are part of a dataset
+    assert not Pair.objects.exists()  # neither applications nor training are part of a dataset
     _standings_follow(road, passed, comers)
     _close(spare.batch)
     _money_adds_up(road, found, batch, paid=apply, trained=len(comers))

@@ -6,12 +6,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from curation.models import Pair
 from hits.domain.states import AssignmentStatus
-from hits.models import Assignment, Hit, Observation, Project, Worker
+from hits.models import Assignment, Hit, Project, Worker
 from tests.support.answers import observations
 from tests.support.loop import launched
 from tests.validation.factory import Work, review
-from validation.domain.controls import ControlRole, Rates
+from validation.domain.control_types import ControlRole, Rates
 from validation.domain.quality import (
     ALL_QUESTIONS,
     ALL_STATEMENTS,
@@ -25,6 +26,7 @@ from validation.domain.quality import (
 from validation.domain.ratings import Judged
 from validation.domain.rules import Rule
 from validation.domain.standing import Measure
+from validation.registry import spec_of
 from validation.selectors import quality, rules
 from validation.services.judging import RoundPlan, launch_review
 
@@ -75,7 +77,7 @@ def test_the_limit_is_between_the_floor_and_half_the_median() -> None:
 
 def test_careful_people_have_no_long_runs() -> None:
     rng = np.random.default_rng(7)
-    found = long_runs({worker: careful(rng, 400) for worker in range(60)}, REVIEW)
+    found = long_runs({worker: careful(rng, 400) for worker in range(60)}, spec_of(REVIEW))
     # 60 people with four dimensions each: under a quarter of a run is expected in all.
     assert sum(len(runs) for runs in found.values()) <= 1
 
@@ -84,7 +86,7 @@ def test_a_run_is_found_with_its_numbers_and_place() -> None:
     rng = np.random.default_rng(7)
     answers = {worker: careful(rng, 300) for worker in range(20)}
     answers[3][100:140] = [review("highly", "appropriate", "interesting")] * 40
-    runs = long_runs(answers, REVIEW)[3]
+    runs = long_runs(answers, spec_of(REVIEW))[3]
     assert {run.dimension for run in runs} == {"reasonable", "boxes", "interesting", ALL_QUESTIONS}
     (run,) = [run for run in runs if run.dimension == "reasonable"]
     assert run.label == "highly"
@@ -101,27 +103,29 @@ def test_a_run_is_found_with_its_numbers_and_place() -> None:
 def test_what_everybody_answers_may_be_answered_long() -> None:
     others = {worker: [review()] * 97 + [review("un", "mostly", "interesting")] * 3 for worker in range(10)}
     others[99] = [review()] * 60
-    assert 99 not in {worker for worker, runs in long_runs(others, REVIEW).items() if runs}
+    assert 99 not in {worker for worker, runs in long_runs(others, spec_of(REVIEW)).items() if runs}
 
 
 def test_a_spammer_is_not_excused_by_how_much_they_did() -> None:
     rng = np.random.default_rng(5)
     answers = {worker: careful(rng, 30) for worker in range(4)}
     answers[9] = [review("relatively", "mostly", "caption_like")] * 1_000
-    assert sum(in_runs(long_runs(answers, REVIEW)[9], 1_000)) == 1_000
+    assert sum(in_runs(long_runs(answers, spec_of(REVIEW))[9], 1_000)) == 1_000
 
 
 def test_without_others_nothing_is_said() -> None:
-    assert not long_runs({1: [review()] * 500}, REVIEW).get(1)
-    assert long_runs({1: []}, REVIEW) == {}
-    assert long_runs({1: [{"matches": []}] * 90, 2: [{"matches": []}] * 90}, "localization_match") == {}
+    assert not long_runs({1: [review()] * 500}, spec_of(REVIEW)).get(1)
+    assert long_runs({1: []}, spec_of(REVIEW)) == {}
+    assert (
+        long_runs({1: [{"matches": []}] * 90, 2: [{"matches": []}] * 90}, spec_of("localization_match")) == {}
+    )
 
 
 def test_sets_run_only_where_all_statements_are_rated_alike() -> None:
-    assert sequences(rated(1, 1, 1), LIKERT) == {ALL_STATEMENTS: "1"}
-    assert sequences(rated(1, 2, 1), LIKERT) == {ALL_STATEMENTS: None}
+    assert sequences(rated(1, 1, 1), spec_of(LIKERT)) == {ALL_STATEMENTS: "1"}
+    assert sequences(rated(1, 2, 1), spec_of(LIKERT)) == {ALL_STATEMENTS: None}
     honest = {worker: [rated(1, 2, 3)] * 40 for worker in range(5)}
-    (run,) = long_runs(honest | {9: [rated(1, 2, 3), *[rated(3, 3, 3)] * 12]}, LIKERT)[9]
+    (run,) = long_runs(honest | {9: [rated(1, 2, 3), *[rated(3, 3, 3)] * 12]}, spec_of(LIKERT))[9]
     assert (run.dimension, run.label, run.start, run.length) == (ALL_STATEMENTS, "3", 1, 12)
 
 
@@ -131,7 +135,7 @@ def test_sets_run_only_where_all_statements_are_rated_alike() -> None:
 def rows_of(worker: int, answers: Sequence[dict[str, Any]], seconds: float = 60.0) -> list[Judged]:
     return [
         Judged(
-            REVIEW,
+            spec_of(REVIEW),
             f"i{n}",
             f"w{worker}",
             answer,
@@ -159,7 +163,7 @@ def test_evidence_counts_and_lists_what_shows_it() -> None:
         rows + controls,
         expected={900: {"reasonable": ["highly"]}, 901: {"boxes": ["mostly"], "reasonable": ["un"]}},
         of={902: 0},
-        kind=REVIEW,
+        spec=spec_of(REVIEW),
         floor_seconds=9.0,
     )
     bad, good = found[10], found[1]
@@ -184,7 +188,7 @@ def test_evidence_counts_and_lists_what_shows_it() -> None:
 
 
 def test_evidence_of_nothing_is_empty() -> None:
-    assert evidence([], expected={}, of={}, kind=REVIEW, floor_seconds=1.0) == {}
+    assert evidence([], expected={}, of={}, spec=spec_of(REVIEW), floor_seconds=1.0) == {}
 
 
 # -- measures from rows
@@ -308,7 +312,7 @@ def test_a_page_finds_near_copies_of_others(
     (pair,) = found.pairs
     assert (found.of, found.nearly, pair.is_own) == (6, True, False)
     earlier = Assignment.objects.get(worker__worker_id="FIRST")
-    later = Observation.objects.get(inference=text.replace("breakfast", "lunch"))
+    later = Pair.objects.get(fields__inference=text.replace("breakfast", "lunch"))
     assert (pair.assignment, pair.earlier) == (later.submission.assignment.pk, earlier.pk)
     for name in ("FIRST", "OTHER"):
         other = quality.copies_of(Worker.objects.get(worker_id=name), work.project)

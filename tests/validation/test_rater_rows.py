@@ -21,11 +21,12 @@ from hits.services.errors import Refused
 from tests.validation.factory import Work, ratings, review
 from tests.validation.many_judgments import Crowd, fill
 from validation import tasks
-from validation.domain.controls import ControlRole
+from validation.domain.control_types import ControlRole
+from validation.domain.material import CandidateToRate, SetToJudge
 from validation.domain.rater_rows import COLUMNS
 from validation.models import ControlUnit, ImportedJudgment, JudgmentImport
 from validation.services import rater_rows
-from validation.services.judging import CandidateToRate, SetToJudge, launch_comparison, launch_review
+from validation.services.judging import launch_comparison, launch_review
 
 pytestmark = pytest.mark.django_db(transaction=True)
 REVIEW, LIKERT = "observation_review", "likert_comparison"

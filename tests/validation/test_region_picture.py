@@ -19,7 +19,8 @@ from hits.models import Image, Unit
 from hits.services.images import import_image
 from tests.support.bench import plain_photo
 from tests.validation.factory import Work
-from validation.services.judging import CandidateToRate, SetToJudge, launch_comparison, launch_review
+from validation.domain.material import CandidateToRate, SetToJudge
+from validation.services.judging import launch_comparison, launch_review
 
 pytestmark = pytest.mark.django_db
 WIDTH, HEIGHT = 320, 240

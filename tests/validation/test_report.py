@@ -11,9 +11,10 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
+from curation.models import Pair
 from hits.domain.queues import Queue
 from hits.domain.states import AssignmentStatus, JobState
-from hits.models import Assignment, Hit, Image, Job, Observation, Project, Worker
+from hits.models import Assignment, Hit, Image, Job, Project, Worker
 from hits.services.errors import Conflict, Refused
 from hits.services.launch import Terms, launch_batch
 from hits.services.projects import create_project
@@ -122,7 +123,7 @@ def test_a_rejection_and_another_target_make_new_figures(work: Work, image: Imag
 
 
 def test_controls_are_no_judgments(work: Work, image: Image) -> None:
-    from validation.domain.controls import ControlRole
+    from validation.domain.control_types import ControlRole
     from validation.models import ControlUnit
 
     hits = reviewed(work, image, [review(), review()], [review("un"), review("un")])
@@ -207,7 +208,7 @@ def test_one_rejected_and_another_come_in_is_seen(
 def test_a_second_answer_of_one_person_is_not_looked_at_for_ever(work: Work, image: Image) -> None:
     [hit] = reviewed(work, image, [review(), review("un")])
     compute(project=work.project, kind=REVIEW)
-    pair = Observation.objects.get(instance_id=hit.unit.key)
+    pair = Pair.objects.get(instance_id=hit.unit.key)
     batch, _ = launch_batch(
         project=work.project,
         kind_name=REVIEW,

@@ -15,8 +15,9 @@ from django.test import Client
 from django.urls import reverse
 from statsmodels.stats.proportion import proportion_confint
 
+from curation.models import Pair
 from hits.domain.states import AssignmentStatus
-from hits.models import Assignment, Batch, Hit, Image, Observation, Project
+from hits.models import Assignment, Batch, Hit, Image, Project
 from tests.support.answers import observations
 from tests.support.pages import squeezed
 from tests.validation.factory import Work, review
@@ -171,7 +172,7 @@ def test_each_round_has_figures_of_its_own(project: Project, make_image: Callabl
             assert found["alpha_ordinal"] != pytest.approx(alpha_of(codes(name), scale, "ordinal"), abs=1e-3)
 
 
-def draw(work: Work, image: Image, author: str, rng: np.random.Generator) -> tuple[list[Observation], Boxes]:
+def draw(work: Work, image: Image, author: str, rng: np.random.Generator) -> tuple[list[Pair], Boxes]:
     """Let somebody mark three pairs with one or two boxes each, at random; return the pairs and all boxes."""
     answer, every = observations(salt=author), []
     for pair in answer["observations"]:

@@ -5,7 +5,7 @@ import math
 import pytest
 from sklearn.metrics import cohen_kappa_score
 
-from hits.domain.observation import ExamScore
+from hits.domain.exam import ExamScore
 from validation.domain.agreement import cohen
 from validation.domain.outcome import (
     LONGEST,

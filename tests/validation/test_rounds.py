@@ -2,27 +2,29 @@
 
 import pytest
 
+from curation.models import Pair
 from hits.domain.states import AssignmentStatus, BatchState
-from hits.models import Batch, Hit, Observation, Unit, Worker
+from hits.models import Batch, Hit, Unit, Worker
 from hits.selectors.acceptance import why_not_accept
 from hits.services.errors import Refused
 from hits.services.launch import Terms
 from hits.services.submit import NotEligible
 from tests.validation.factory import Work, ratings, review
-from validation.domain.scales import Dimension
+from validation.domain.material import CandidateToRate, SetToJudge
+from validation.kinds.observation_review.scales import Dimension
 from validation.selectors.judging import judged_completely, likert_judgments, review_tallies, unreviewed
-from validation.services.judging import CandidateToRate, SetToJudge, launch_comparison, launch_review
+from validation.services.judging import launch_comparison, launch_review
 
 pytestmark = pytest.mark.django_db
 
 
-def launched_review(work: Work, pairs: list[Observation]) -> tuple[Batch, list[Hit]]:
+def launched_review(work: Work, pairs: list[Pair]) -> tuple[Batch, list[Hit]]:
     batch, _ = launch_review(project=work.project, observations=pairs, by=None)
     work.publish(batch)
     return batch, list(Hit.objects.filter(unit__batch=batch))
 
 
-def a_set(pairs: list[Observation], others: list[Observation], set_id: str = "1") -> SetToJudge:
+def a_set(pairs: list[Pair], others: list[Pair], set_id: str = "1") -> SetToJudge:
     gold = pairs[0]
     return SetToJudge(
         id=set_id,

@@ -22,8 +22,9 @@ from tests.support.simulated_workers import (
 )
 from validation.domain import dawid_skene
 from validation.domain.report import ranked, rater_figures
-from validation.domain.scales import Dimension
 from validation.domain.tables import tables
+from validation.kinds.observation_review.judging import SPEC as REVIEW
+from validation.kinds.observation_review.scales import Dimension
 
 DOCS = Path(__file__).parents[2] / "docs" / "decisions.md"
 HARD = "nine in ten alike"  # one label is nearly always right: a test of its own below
@@ -81,7 +82,7 @@ def test_everybody_who_is_careless_spams_or_swaps_stands_behind_everybody_carefu
 def test_the_report_ranks_the_bad_ones_last(items: int) -> None:
     """Over all three dimensions of pairs like the published ones, as the report computes it from plain judgments."""
     rows, _ = simulate_review(items=items)
-    figures = rater_figures(rows, tables(rows, "observation_review"), target=1500)
+    figures = rater_figures(rows, tables(rows, REVIEW), REVIEW, target=1500)
     order = ranked({int(rater.removeprefix("w")): row for rater, row in figures.items()})
     assert len(order) == 60
     assert {HABITS[worker] for worker in order[:40]} == {Habit.CAREFUL}

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from validation.domain.ratings import Judged, RatingError, RatingTable
-from validation.domain.scales import POSITIVE
-from validation.domain.tables import DIMENSIONS, in_order, labels_of, scale_of, tables
+from validation.domain.tables import labels_of, tables
+from validation.kinds.observation_review.scales import POSITIVE
+from validation.registry import names, spec_of
 
 
 def review(item: str, rater: str, **answer: str) -> Judged:
@@ -18,7 +19,7 @@ def test_each_question_of_a_review_has_its_table_from_worst_to_best() -> None:
             review("a", "w1", boxes="appropriate", reasonable="highly", interesting="very"),
             review("a", "w2", boxes="entirely_off", reasonable="un", interesting="not_at_all"),
         ],
-        "observation_review",
+        spec_of("observation_review"),
     )
     assert list(found) == ["reasonable", "boxes", "interesting"]
     assert found["reasonable"].scale == ("un", "relatively", "highly")
@@ -33,7 +34,8 @@ def test_each_question_of_a_review_has_its_table_from_worst_to_best() -> None:
 @pytest.mark.parametrize("dimension", list(POSITIVE))
 def test_positive_words_are_the_upper_end(dimension: str) -> None:
     positive = [
-        word in {str(w) for w in POSITIVE[dimension]} for word in scale_of("observation_review", dimension)
+        word in {str(w) for w in POSITIVE[dimension]}
+        for word in spec_of("observation_review").dimension(dimension).labels
     ]
     assert positive == sorted(positive)
     assert 0 < sum(positive) < len(positive)
@@ -42,7 +44,7 @@ def test_positive_words_are_the_upper_end(dimension: str) -> None:
 def test_a_field_left_out_is_a_missing_rating() -> None:
     found = tables(
         [review("a", "w1", boxes="mostly"), review("b", "w1", reasonable="un", boxes="mostly")],
-        "observation_review",
+        spec_of("observation_review"),
     )
     assert found["boxes"].item_ids == ("a", "b")
     assert found["reasonable"].item_ids == ("b",)
@@ -56,7 +58,7 @@ def test_ratings_of_candidates_are_items_of_their_set() -> None:
         Judged(kind="likert_comparison", item="s", rater="w2", answer={"ratings": [
             {"candidate": "c2", "rating": 2}]}),
     ]  # fmt: skip
-    table = tables(rows, "likert_comparison")["rating"]
+    table = tables(rows, spec_of("likert_comparison"))["rating"]
     assert table.item_ids == (("s", "c1"), ("s", "c2"))
     assert table.scale == (1, 2, 3)
     assert table.values.tolist() == [1, 2, 3]
@@ -70,16 +72,16 @@ def test_matches_are_labelled_with_the_region_that_was_chosen() -> None:
         Judged(kind="localization_match", item="s", rater="w2", answer={"matches": [
             {"inference": "i1", "region": "rB"}, {"inference": "i2", "region": "rC"}]}),
     ]  # fmt: skip
-    table = tables(rows, "localization_match")["match"]
+    table = tables(rows, spec_of("localization_match"))["match"]
     assert table.scale == ("rA", "rB", "rC")
     assert table.item_ids == (("s", "i1"), ("s", "i2"))
     assert table.counts().tolist() == [[0, 2, 0], [1, 0, 1]]
 
 
-@pytest.mark.parametrize("kind", list(DIMENSIONS))
+@pytest.mark.parametrize("kind", names())
 def test_nothing_judged_is_an_empty_table(kind: str) -> None:
-    found = tables([], kind)
-    assert list(found) == list(DIMENSIONS[kind])
+    found = tables([], spec_of(kind))
+    assert list(found) == [one.name for one in spec_of(kind).dimensions]
     assert all(table.size == 0 and table.item_ids == () for table in found.values())
 
 
@@ -90,7 +92,7 @@ def test_the_first_answer_stands_where_somebody_answered_twice() -> None:
         review("a", "w1", boxes="entirely_off"),
         review("a", "w2", boxes="entirely_off"),
     ]
-    table = tables(rows, "observation_review")["boxes"]
+    table = tables(rows, spec_of("observation_review"))["boxes"]
     assert table.size == 3
     assert [table.scale[at] for at in table.labels] == ["mostly", "mostly", "entirely_off"]
 
@@ -99,18 +101,17 @@ def test_a_word_that_is_not_on_the_scale_is_named() -> None:
     with pytest.raises(
         RatingError, match=r"item a, rater w1: 'great' .* use entirely_off, mostly, appropriate"
     ):
-        tables([review("a", "w1", boxes="great")], "observation_review")
+        tables([review("a", "w1", boxes="great")], spec_of("observation_review"))
 
 
-@pytest.mark.parametrize("kind", ["observation_pair", "typo"])
+@pytest.mark.parametrize("kind", ["sherlock_observation", "typo"])
 def test_only_judging_kinds_have_tables(kind: str) -> None:
-    with pytest.raises(RatingError, match="no judging kind"):
-        tables([], kind)
+    with pytest.raises(LookupError, match=r"known|is not judged"):
+        spec_of(kind)
 
 
-def test_scales_that_come_with_the_answers_are_not_known_before() -> None:
-    with pytest.raises(RatingError, match="no fixed scale"):
-        scale_of("localization_match", "match")
+def test_labels_that_come_with_the_units_are_not_known_before() -> None:
+    assert not spec_of("localization_match").dimension("match").is_fixed
 
 
 def test_two_ratings_of_one_item_by_one_rater_make_no_table() -> None:
@@ -136,12 +137,19 @@ def test_one_answer_is_read_alike_on_its_own() -> None:
             answer={"matches": [{"inference": "i", "region": "r"}]},
         ),
     ]
-    assert list(labels_of(rows[0])) == [("boxes", "a", "mostly"), ("interesting", "a", "very")]
-    assert list(labels_of(rows[1])) == [("match", ("s", "i"), "r")]
+    assert list(labels_of(rows[0], spec_of("observation_review"))) == [
+        ("boxes", "a", "mostly"),
+        ("interesting", "a", "very"),
+    ]
+    assert list(labels_of(rows[1], spec_of("localization_match"))) == [("match", ("s", "i"), "r")]
 
 
 def test_dimensions_have_their_order_however_they_were_kept() -> None:
     """PostgreSQL's jsonb sorts keys by their length."""
     kept = {"boxes": 2, "reasonable": 1, "interesting": 3}
-    assert in_order("observation_review", kept) == [("reasonable", 1), ("boxes", 2), ("interesting", 3)]
-    assert in_order("observation_review", {"interesting": 3}) == [("interesting", 3)]
+    assert spec_of("observation_review").in_order(kept) == [
+        ("reasonable", 1),
+        ("boxes", 2),
+        ("interesting", 3),
+    ]
+    assert spec_of("observation_review").in_order({"interesting": 3}) == [("interesting", 3)]

@@ -2,8 +2,9 @@
 
 import pytest
 
-from validation.domain.scales import POSITIVE, SCALES, Dimension, Rating
 from validation.domain.votes import Share, share_of, speaks_for, summarise_ratings, tally
+from validation.kinds.likert_comparison.ratings import Rating
+from validation.kinds.observation_review.scales import POSITIVE, SCALES, Dimension
 
 REASONABLE = SCALES[Dimension.REASONABLE]
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from validation.domain import dawid_skene
 from validation.domain.dawid_skene import DawidSkene
 from validation.domain.ratings import IntArray, RatingTable
-from validation.domain.scales import POSITIVE, SCALES
+from validation.domain.spec import JudgingSpec
 
 HALF = 0.5
 MOST_JUDGES = 100
@@ -152,15 +152,20 @@ class Votes:
 
 OUTCOMES = (Outcome.REJECT, Outcome.UNDECIDED, Outcome.ACCEPT)  # by sign, see outcomes()
 
-# More than half of those who judged so far, as the first reports read it; a pair with one judge counts.
-DEFAULT_RULES: dict[str, Rule] = {
-    dimension.value: Rule(
-        dimension=dimension.value,
-        method=Method.MAJORITY,
-        positive=tuple(word.value for word in SCALES[dimension] if word in POSITIVE[dimension]),
-    )
-    for dimension in SCALES
-}
+
+def default_rules(spec: JudgingSpec) -> dict[str, Rule]:
+    """Return a rule for each dimension that decides: more than half of those who judged so far.
+
+    An item with one judge counts. The dimension's favourable labels speak for an item.
+    """
+    return {
+        one.name: Rule(
+            dimension=one.name,
+            method=Method.MAJORITY,
+            positive=tuple(str(label) for label in one.page_labels if label in one.favourable),
+        )
+        for one in spec.decided
+    }
 
 
 def decide(table: RatingTable, rule: Rule, *, fit: DawidSkene | None = None) -> list[Decided]:

@@ -1,106 +1,22 @@
-"""Files of judgments as plain answers: the leaderboard's answer key, and rows of one rating each.
+"""Files of judgments as plain answers: rows of one rating each, as the report page exports them.
 
-A key, as the published leaderboard has it, is ``{"test_id_map": {id: {Input_iid, candidate}}, "annotations":
-[{Input_iid, candidates: [{source_iid, annot1, annot2}]}]}``. Rows are what the report page exports: kind, item,
-dimension, label, rater, and the seconds that the whole answer took.
+A row has kind, item, dimension, label, rater, and the seconds that the whole answer took.
 """
 
-import json
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from validation.domain.scales import SCALES, Dimension, Rating
+from validation.domain.judgment_rows import FileError, Given, checked_id
+from validation.domain.spec import SEPARATOR, Dimension, JudgingSpec, Scale
 
-REVIEW, COMPARISON, MATCHING = "observation_review", "likert_comparison", "localization_match"
-ANNOTATORS = ("annot1", "annot2")
 NEEDED = ("item", "dimension", "label", "rater")
-MAX_ID = 64
 MAX_RATER = 200
 MADE_UP = ("1", "true")
-_DIMENSIONS = {REVIEW: tuple(d.value for d in Dimension), COMPARISON: ("rating",), MATCHING: ("match",)}
-
-
-class FileError(ValueError):
-    """A file that cannot be read as judgments; the message names row and field, and the mend."""
-
-
-@dataclass(frozen=True, slots=True)
-class Given:
-    """One rater's answer to one item, as the kind tidies it. ``rater`` is the file's own word, not a hash yet."""
-
-    item: str
-    rater: str
-    answer: Mapping[str, Any]
-    seconds: float | None = None
-
-
-def parse_json(text: str) -> Any:
-    """Return the value of a JSON text.
-
-    Raises:
-        FileError: no JSON, nested too deeply, a number of thousands of digits, or an object that names a key twice.
-    """
-
-    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        found = dict(pairs)
-        if len(found) != len(pairs):
-            twice = [key for key, count in Counter(key for key, _ in pairs).items() if count > 1]
-            raise FileError(f"{twice[0]!r} stands twice in one object; keep one")
-        return found
-
-    try:
-        return json.loads(text, object_pairs_hook=unique)
-    except json.JSONDecodeError as error:
-        raise FileError(f"line {error.lineno}: no valid JSON ({error.msg}); write it again") from error
-    except FileError:
-        raise
-    except ValueError as error:
-        raise FileError(f"no valid JSON ({error}); write it again") from error
-    except RecursionError as error:
-        raise FileError("nested too deeply; write an answer key as the leaderboard has it") from error
-
-
-def from_key(raw: Any, *, made_up: bool = False) -> list[Given]:
-    """Return both annotators' ratings of each instance of an answer key, the first annotator's first.
-
-    Each rating keeps its test id, so that an exported key has the same ones. ``made_up``: whether a key that says it
-    is a rehearsal's is taken; only a rehearsal takes it.
-
-    Raises:
-        FileError: an entry that is malformed or stands twice, a rating that is not 1, 2 or 3, a candidate without a
-            test id, or a test id without a candidate.
-    """
-    if not isinstance(raw, dict) or not isinstance(raw.get("test_id_map"), dict):
-        raise FileError("test_id_map is missing; an answer key has test_id_map and annotations")
-    if raw.get("rehearsal") and not made_up:
-        raise FileError("rehearsal: scripts may have made it up; only a rehearsal project takes it")
-    if not isinstance(raw.get("annotations"), list):
-        raise FileError("annotations is missing, or no list; an answer key has test_id_map and annotations")
-    test_ids = _test_ids(raw["test_id_map"])
-    found: list[Given] = []
-    seen: set[str] = set()
-    for index, entry in enumerate(raw["annotations"]):
-        where = f"annotations[{index}]"
-        item = _text(entry, "Input_iid", where)
-        if item in seen:
-            raise FileError(f"{where}.Input_iid: {item!r} stands twice; keep one entry for each instance")
-        seen.add(item)
-        found.extend(_of_instance(where, item, entry, test_ids))
-    if test_ids:
-        (item, candidate), name = next(iter(test_ids.items()))
-        raise FileError(
-            f"test_id_map[{name!r}]: candidate {candidate!r} of {item!r} is rated nowhere in annotations; "
-            "add its ratings, or take the entry out"
-        )
-    if not found:
-        raise FileError("annotations is empty; there is nothing to import")
-    return found
+Labels = Mapping[tuple[str, str], Any]
 
 
 def from_rows(
-    rows: Iterable[tuple[int, Mapping[str, Any]]], kind: str, *, made_up: bool = False
+    rows: Iterable[tuple[int, Mapping[str, Any]]], spec: JudgingSpec, *, made_up: bool = False
 ) -> list[Given]:
     """Return the answers that rows of one rating each make up, in the order of their first row.
 
@@ -112,18 +28,18 @@ def from_rows(
         FileError: a value that is missing or not on the scale, a rating that stands twice, an answer that lacks one
             of its dimensions, a simulated row that is not to be taken.
     """
-    answers: dict[tuple[str, str], dict[tuple[str, str], str]] = {}
+    answers: dict[tuple[str, str], dict[tuple[str, str], Any]] = {}
     first: dict[tuple[str, str], tuple[int, float | None]] = {}
     for number, row in rows:
         where = f"row {number}"
         values = {name: _cell(row, name, where) for name in NEEDED}
-        told = str(row.get("kind") or kind)
-        if told != kind:
-            raise FileError(f"{where}, kind: {told!r}; this import is of {kind}, keep only its rows")
+        kind = str(row.get("kind") or spec.name)
+        if kind != spec.name:
+            raise FileError(f"{where}, kind: {kind!r}; this import is of {spec.name}, keep only its rows")
         if not made_up and str(row.get("simulated") or "").strip().casefold() in MADE_UP:
             raise FileError(f"{where}, simulated: a script made it up; only a rehearsal project takes it")
-        item, part = _place(values["item"], kind, where)
-        label = _label(values["dimension"], values["label"], kind, where)
+        item, part = _place(values["item"], spec, where)
+        label = _label(values["dimension"], values["label"], spec, where)
         key = (item, values["rater"])
         given = answers.setdefault(key, {})
         if (values["dimension"], part) in given:
@@ -135,76 +51,9 @@ def from_rows(
     if not answers:
         raise FileError("no row; there is nothing to import")
     return [
-        Given(item, rater, _answer(kind, given, first[item, rater][0]), first[item, rater][1])
+        Given(item, rater, _answer(spec, given, first[item, rater][0]), first[item, rater][1])
         for (item, rater), given in answers.items()
     ]
-
-
-def _test_ids(raw: Mapping[str, Any]) -> dict[tuple[str, str], str]:
-    found: dict[tuple[str, str], str] = {}
-    for name, entry in raw.items():
-        where = f"test_id_map[{name!r}]"
-        pair = _text(entry, "Input_iid", where), _text(entry, "candidate", where)
-        if pair in found:
-            raise FileError(f"{where}: names the same candidate as {found[pair]!r}; keep one")
-        if not name:
-            raise FileError(f"{where}: a test id has 1 to {MAX_ID} characters; add it")
-        _id(name, where)
-        found[pair] = name
-    return found
-
-
-def _of_instance(
-    where: str, item: str, entry: Mapping[str, Any], test_ids: dict[tuple[str, str], str]
-) -> Iterator[Given]:
-    """Yield both annotators' answers; takes the test ids that it uses out of ``test_ids``."""
-    candidates = entry.get("candidates")
-    if not isinstance(candidates, list):
-        raise FileError(f"{where}.candidates ({item!r}): is missing, or no list; add it")
-    rated: dict[str, list[dict[str, Any]]] = {name: [] for name in ANNOTATORS}
-    seen: set[str] = set()
-    for index, row in enumerate(candidates):
-        place = f"{where}.candidates[{index}]"
-        source = _text(row, "source_iid", place)
-        if source in seen:
-            raise FileError(f"{place}.source_iid: {source!r} of {item!r} stands twice; keep one")
-        seen.add(source)
-        test_id = test_ids.pop((item, source), None)
-        if test_id is None:
-            raise FileError(f"{place}.source_iid: {source!r} of {item!r} is not in test_id_map; add it there")
-        for name in ANNOTATORS:
-            rating = _rating(row.get(name), f"{place}.{name}")
-            rated[name].append({"candidate": source, "rating": rating, "test_id": test_id})
-    for name in ANNOTATORS:
-        yield Given(item, name, {"ratings": rated[name]})
-
-
-def _text(entry: Any, name: str, where: str) -> str:
-    value = entry.get(name) if isinstance(entry, dict) else None
-    if not isinstance(value, str) or not value:
-        raise FileError(f"{where}.{name}: is missing, or no text; add it")
-    return _id(value, f"{where}.{name}")
-
-
-def _id(value: str, where: str) -> str:
-    """Return an id that pages, addresses and files can name; a slash would part a set from its candidate."""
-    if len(value) > MAX_ID:
-        raise FileError(f"{where}: has {len(value)} characters; an id has at most {MAX_ID}, shorten it")
-    if not value.isprintable() or value != value.strip() or "/" in value or value in {".", ".."}:
-        raise FileError(
-            f"{where}: {value!r} is no id; use visible characters without a slash, and no spaces around them"
-        )
-    return value
-
-
-def _rating(value: Any, where: str) -> int:
-    try:
-        number = float("nan") if isinstance(value, bool) else float(value)
-    except (TypeError, ValueError, OverflowError):
-        number = float("nan")
-    if number not in {float(rating) for rating in Rating}:
-        raise FileError(f"{where}: {value!r} is no rating; use 1, 2 or 3")
-    return int(number)
 
 
 def _cell(row: Mapping[str, Any], name: str, where: str) -> str:
@@ -232,39 +81,67 @@ def _seconds(row: Mapping[str, Any], where: str) -> float | None:
     return seconds
 
 
-def _place(item: str, kind: str, where: str) -> tuple[str, str]:
+def _place(item: str, spec: JudgingSpec, where: str) -> tuple[str, str]:
     """Return the judgment's item and, where one answer rates several things, which of them."""
-    if kind == REVIEW:
-        place, part = item, ""
-    else:
-        place, _, part = item.rpartition("/")
-        if not place or not part:
-            raise FileError(f"{where}, item: {item!r} names no part; write it as set/candidate")
-        _id(part, f"{where}, item")
-    return _id(place, f"{where}, item"), part
+    if not spec.has_parts:
+        return checked_id(item, f"{where}, item"), ""
+    place, _, part = item.rpartition("/")
+    if not place or not part:
+        raise FileError(f"{where}, item: {item!r} names no part; write it as set/candidate")
+    checked_id(part, f"{where}, item")
+    return checked_id(place, f"{where}, item"), part
 
 
-def _label(dimension: str, label: str, kind: str, where: str) -> str:
-    known: Sequence[str] = _DIMENSIONS[kind]
-    if dimension not in known:
-        raise FileError(f"{where}, dimension: {dimension!r} is not one of {kind}; use {', '.join(known)}")
-    if kind == REVIEW:
-        scale = [str(word) for word in SCALES[Dimension(dimension)]]
-    elif kind == COMPARISON:
-        return str(_rating(label, f"{where}, label"))
-    else:
-        return _id(label, f"{where}, label")
-    if label not in scale:
-        raise FileError(f"{where}, label: {label!r} is not on the scale; use {', '.join(scale)}")
-    return label
+def _label(name: str, label: str, spec: JudgingSpec, where: str) -> Any:
+    if name not in spec.by_name:
+        raise FileError(
+            f"{where}, dimension: {name!r} is not one of {spec.name}; use {', '.join(spec.by_name)}"
+        )
+    dimension = spec.dimension(name)
+    if dimension.scale is Scale.TEXT:
+        return label
+    if dimension.scale is Scale.MULTIPLE:
+        ticked = [one.strip() for one in label.split(SEPARATOR) if one.strip()]
+        chosen = [_known(dimension, one, where) for one in ticked]
+        return [one for one in dimension.labels if one in chosen]
+    if not dimension.is_fixed:
+        return checked_id(label, f"{where}, label")
+    return _known(dimension, label, where)
 
 
-def _answer(kind: str, given: Mapping[tuple[str, str], str], number: int) -> dict[str, Any]:
-    if kind == COMPARISON:
-        return {"ratings": [{"candidate": part, "rating": int(label)} for (_, part), label in given.items()]}
-    if kind == MATCHING:
-        return {"matches": [{"inference": part, "region": label} for (_, part), label in given.items()]}
-    missing = [name for name in _DIMENSIONS[kind] if (name, "") not in given]
-    if missing:
-        raise FileError(f"row {number}: the answer that begins here lacks {missing[0]}; add a row for it")
-    return {name: given[name, ""] for name in _DIMENSIONS[kind]}
+def _known(dimension: Dimension, label: str, where: str) -> str | int:
+    """Return a label of the dimension's scale; numbers may be written as 2 or 2.0."""
+    if dimension.is_numeric:
+        return number_on(dimension, label, f"{where}, label")
+    for known in dimension.labels:
+        if str(known) == label:
+            return known
+    names = ", ".join(str(known) for known in dimension.best_first)
+    raise FileError(f"{where}, label: {label!r} is not on the scale; use {names}")
+
+
+def number_on(dimension: Dimension, value: Any, where: str) -> int:
+    """Return a number of a numeric scale.
+
+    Raises:
+        FileError: it is none of the scale's.
+    """
+    try:
+        number = float("nan") if isinstance(value, bool) else float(value)
+    except (TypeError, ValueError, OverflowError):
+        number = float("nan")
+    if number not in dimension.values:
+        *most, last = (str(label) for label in dimension.labels)
+        raise FileError(f"{where}: {value!r} is no rating; use {', '.join(most)} or {last}")
+    return int(number)
+
+
+def _answer(spec: JudgingSpec, given: Labels, number: int) -> dict[str, Any]:
+    needed = [one.name for one in spec.dimensions if one.scale is not Scale.TEXT]
+    for part in dict.fromkeys(part for _, part in given):
+        missing = [name for name in needed if (name, part) not in given]
+        if missing:
+            raise FileError(f"row {number}: the answer that begins here lacks {missing[0]}; add a row for it")
+    if spec.has_parts:
+        return spec.answer(given)
+    return spec.answer({(name, ""): given[name, ""] for name in spec.by_name if (name, "") in given})

@@ -8,11 +8,11 @@ doi:10.1201/9780429246593.
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from validation.domain.pairwise import says_enough
+from validation.domain.spec import JudgedLabel, Label
 
 LEAST_PAIRS = 3  # as in the paper: with fewer, guessing is too often right
 MOST_PAIRS = 10  # letters A to J; more regions can hardly be told apart on one photo
@@ -22,16 +22,16 @@ LEVEL = 0.95
 
 @dataclass(frozen=True, slots=True)
 class Matching:
-    """One rater's assignment of one image: ``item`` names its set, ``chosen`` is inference id -> region id."""
+    """One rater's answer to one item: ``chosen`` is the label of each part, such as inference id -> region id."""
 
     item: str
     rater: str
-    chosen: Mapping[str, str]
+    chosen: Mapping[str, Label]
 
     @classmethod
-    def of(cls, item: str, rater: str, answer: Mapping[str, Any]) -> "Matching":
-        """Return the assignment in an answer of localization_match."""
-        return cls(item, rater, {row["inference"]: row["region"] for row in answer["matches"]})
+    def of(cls, item: str, rater: str, labels: Iterable[JudgedLabel]) -> "Matching":
+        """Return the assignment in the labels of an answer."""
+        return cls(item, rater, {row.part: row.label for row in labels})
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,14 +71,14 @@ class BaselineScore:
     by_image: tuple[ImageScore, ...]
 
 
-def right_of(chosen: Mapping[str, str], truth: Mapping[str, str]) -> int:
+def right_of(chosen: Mapping[str, Label], truth: Mapping[str, Label]) -> int:
     """Return how many inferences of ``truth`` (inference id -> region id) got their own region."""
     return sum(chosen.get(inference) == region for inference, region in truth.items())
 
 
 def score(
     answers: Iterable[Matching],
-    truths: Mapping[str, Mapping[str, str]],
+    truths: Mapping[str, Mapping[str, Label]],
     *,
     rng: np.random.Generator,
     replicates: int = REPLICATES,

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from hits.domain.observation import ExamScore
+from hits.domain.exam import ExamScore
 
 LONGEST = 1000  # as much as a marketplace lets a requester write about an assignment
 DISAGREEMENT = "A pair counts as reasonable when more than half of its graders say so."

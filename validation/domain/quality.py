@@ -15,9 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from validation.domain.controls import Checked, ControlRole, Expected, alike, check
+from validation.domain.control_types import Checked, ControlRole, Expected
+from validation.domain.controls import alike, check
 from validation.domain.ratings import Judged
-from validation.domain.scales import Dimension
+from validation.domain.spec import Dimension, JudgingSpec, Scale
 
 SCALED = 1.4826  # makes the median absolute deviation a standard deviation where times are log-normal
 DEVIATIONS = 3.0
@@ -73,23 +74,47 @@ def pace_limit(seconds: Sequence[float], floor: float) -> float:
     return max(floor, min(exp(median - DEVIATIONS * deviation), AT_MOST * exp(median)))
 
 
-def sequences(answer: Mapping[str, Any], kind: str) -> dict[str, str | None]:
+def sequences(answer: Mapping[str, Any], spec: JudgingSpec) -> dict[str, str | None]:
     """Return an answer's labels in which a run would show, by dimension; ``None`` continues no run.
 
-    One judgment answers three questions, so the three together are a dimension too. A comparison set is one label
-    where all its statements got the same rating, and none otherwise. Regions differ from image to image, so a
-    matching has nothing to run on.
+    One judgment may answer several questions, so all of them together are a dimension too. Where an answer judges
+    several parts, it is one label if all parts got the same one, and none otherwise. Labels that come with each unit
+    differ from unit to unit, and free text repeats by copying: neither has anything to run on.
     """
-    if kind == "observation_review":
-        single: dict[str, str | None] = {dimension.value: answer[dimension.value] for dimension in Dimension}
-        return single | {ALL_QUESTIONS: ", ".join(str(answer[dimension.value]) for dimension in Dimension)}
-    if kind == "likert_comparison":
-        given = {row["rating"] for row in answer["ratings"]}
-        return {ALL_STATEMENTS: str(given.pop()) if len(given) == 1 else None}
-    return {}
+    countable = [one for one in spec.dimensions if one.is_fixed]
+    if not countable:
+        return {}
+    given: dict[str, list[Any]] = {one.name: [] for one in countable}
+    for name, _, label in spec.labels(answer):
+        if name in given:
+            given[name].append(label)
+    if spec.has_parts:
+        return {_of_all_parts(one, countable): _same(given[one.name]) for one in countable}
+    single = {one.name: _run_label(one, given[one.name]) for one in countable}
+    if len(single) == 1:
+        return single
+    together = [label for label in single.values() if label is not None]
+    return single | {ALL_QUESTIONS: ", ".join(together) if len(together) == len(single) else None}
 
 
-def long_runs(answers: Mapping[int, Sequence[Mapping[str, Any]]], kind: str) -> dict[int, list[Run]]:
+def _of_all_parts(dimension: Dimension, countable: Sequence[Dimension]) -> str:
+    return ALL_STATEMENTS if len(countable) == 1 else f"{ALL_STATEMENTS}: {dimension.name}"
+
+
+def _same(labels: Sequence[Any]) -> str | None:
+    found = {str(label) for label in labels}
+    return found.pop() if len(found) == 1 else None
+
+
+def _run_label(dimension: Dimension, labels: Sequence[Any]) -> str | None:
+    if not labels:
+        return None
+    if dimension.scale is Scale.MULTIPLE:
+        return "+".join(str(label) for label in labels[0]) or "none"
+    return str(labels[0])
+
+
+def long_runs(answers: Mapping[int, Sequence[Mapping[str, Any]]], spec: JudgingSpec) -> dict[int, list[Run]]:
     """Return each worker's runs that are too long for chance: fewer than ``CHANCE`` expected.
 
     Args:
@@ -99,7 +124,7 @@ def long_runs(answers: Mapping[int, Sequence[Mapping[str, Any]]], kind: str) -> 
     on average, or fewer. ``p`` is the others' share, smoothed by one answer for each label seen, or everybody's where
     that is larger: the few others of a small round do not know what is usual.
     """
-    labels = {worker: [sequences(answer, kind) for answer in given] for worker, given in answers.items()}
+    labels = {worker: [sequences(answer, spec) for answer in given] for worker, given in answers.items()}
     counts: dict[str, dict[int, Counter[str | None]]] = defaultdict(dict)
     for worker, given in labels.items():
         for dimension in given[0] if given else ():
@@ -147,7 +172,7 @@ def in_runs(runs: Iterable[Run], size: int) -> list[bool]:
 
 
 def checked(
-    rows: Iterable[Judged], *, expected: Mapping[int, Expected], of: Mapping[int, int], kind: str
+    rows: Iterable[Judged], *, expected: Mapping[int, Expected], of: Mapping[int, int], spec: JudgingSpec
 ) -> dict[int, list[ControlAnswer]]:
     """Return what each worker's answers to controls came to, in the order in which they were handed in.
 
@@ -167,12 +192,12 @@ def checked(
         if row.role is ControlRole.REPEAT:
             earlier = first.get((row.worker, of.get(row.unit)))
             if earlier is not None:
-                same = alike(earlier.answer, row.answer, kind)
+                same = alike(earlier.answer, row.answer, spec)
                 found[row.worker].append(
                     ControlAnswer(row.role, row.assignment, same, earlier.assignment, row.at)
                 )
         elif expected.get(row.unit):
-            right = check(row.answer, expected[row.unit], kind)
+            right = check(row.answer, expected[row.unit], spec)
             found[row.worker].append(ControlAnswer(row.role, row.assignment, right, at=row.at))
     return dict(found)
 
@@ -182,7 +207,7 @@ def evidence(
     *,
     expected: Mapping[int, Expected],
     of: Mapping[int, int],
-    kind: str,
+    spec: JudgingSpec,
     floor_seconds: float,
 ) -> dict[int, dict[str, Any]]:
     """Return what answers of one kind show about each worker (by row key), as plain data.
@@ -201,8 +226,8 @@ def evidence(
         if row.role is None and row.worker is not None:
             mine[row.worker].append(row)
     limit = pace_limit([row.seconds for row in kept if row.role is None and row.seconds], floor_seconds)
-    runs = long_runs({worker: [row.answer for row in given] for worker, given in mine.items()}, kind)
-    controls = checked(kept, expected=expected, of=of, kind=kind)
+    runs = long_runs({worker: [row.answer for row in given] for worker, given in mine.items()}, spec)
+    controls = checked(kept, expected=expected, of=of, spec=spec)
     return {
         worker: _controls(controls.get(worker, ()))
         | _pace(mine[worker], limit)

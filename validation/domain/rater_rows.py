@@ -1,14 +1,11 @@
 """One judgment as plain rows, one per rating, for files that leave the project."""
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Iterator
 from datetime import datetime
-from functools import cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from validation.domain.ratings import Judged, RatingError
-from validation.domain.report import item_name
-from validation.domain.scales import Rating
-from validation.domain.tables import MATCH, RATING, labels_of, scale_of
+from validation.domain.spec import SEPARATOR, Dimension, JudgingSpec, Scale
 
 COLUMNS = (
     "kind",
@@ -28,8 +25,9 @@ COLUMNS = (
 class RaterRow(NamedTuple):
     """One rating. ``item`` is the item's key, with the rated part behind a slash where there is one.
 
-    ``value`` is the label's place on its scale from low to high, from 0, and 1 to 3 for ratings; ``rater`` a keyed
-    hash; ``seconds`` the active ones of the whole answer; ``submitted_at`` aware UTC.
+    ``label`` of several at once are joined by "|". ``value`` is the label's rank on its scale from low to high, from
+    0, or the label itself where labels are numbers. ``rater`` is a keyed hash; ``seconds`` the active ones of the
+    whole answer; ``submitted_at`` aware UTC.
     """
 
     kind: str
@@ -45,20 +43,23 @@ class RaterRow(NamedTuple):
     imported: bool
 
 
-def rater_rows(judgment: Judged, rater: str) -> Iterator[RaterRow]:
-    """Yield a row for each rating of one judgment; ``rater`` is the keyed hash of who made it.
+def rater_rows(judgment: Judged, rater: str, spec: JudgingSpec) -> Iterator[RaterRow]:
+    """Yield a row for each rating of one judgment; ``rater`` is the keyed hash of who made it. Empty texts have none.
 
     Raises:
         RatingError: a label that is not on its scale; the message names item and label.
     """
-    for name, item, label in labels_of(judgment):
+    for name, part, label in spec.labels(judgment.answer):
+        written, value = _written(judgment, spec.dimension(name), label)
+        if not written:
+            continue
         yield RaterRow(
             judgment.kind,
             judgment.batch,
-            "/".join(part for part in item_name(item) if part),
+            f"{judgment.item}/{part}" if part else judgment.item,
             name,
-            str(label),
-            _value(judgment, name, label),
+            written,
+            value,
             rater,
             judgment.seconds,
             judgment.at,
@@ -67,16 +68,15 @@ def rater_rows(judgment: Judged, rater: str) -> Iterator[RaterRow]:
         )
 
 
-def _value(judgment: Judged, name: str, label: Hashable) -> float | None:
-    if name == MATCH:
-        return None
-    value = _values(judgment.kind, name).get(label)
-    if value is None:
-        raise RatingError(f"item {judgment.item}: {label!r} is not on the scale of {name}")
-    return value
-
-
-@cache
-def _values(kind: str, name: str) -> dict[Hashable, float]:
-    numbers = [int(rating) for rating in Rating] if name == RATING else range(len(scale_of(kind, name)))
-    return {label: float(number) for label, number in zip(scale_of(kind, name), numbers, strict=True)}
+def _written(judgment: Judged, dimension: Dimension, label: Any) -> tuple[str, float | None]:
+    """Return a label as a cell holds it, and its value."""
+    if dimension.scale is Scale.MULTIPLE:
+        return SEPARATOR.join(str(one) for one in label) or SEPARATOR, None
+    if dimension.scale is Scale.TEXT or not dimension.is_fixed:
+        return str(label), None
+    try:
+        return str(label), dimension.values[dimension.labels.index(label)]
+    except ValueError:
+        raise RatingError(
+            f"item {judgment.item}: {label!r} is not on the scale of {dimension.name}"
+        ) from None

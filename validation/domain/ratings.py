@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from validation.domain.controls import ControlRole
+from validation.domain.control_types import ControlRole
 
 IntArray = NDArray[np.int64]
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from hits.domain.remarks import PARTS
+from hits.observing.remarks import PARTS
 
 PREFIX = "remark-"
 _NAME = re.compile(rf"{PREFIX}(?:whole|([1-5])(?:-({'|'.join(PARTS)})(?:-([1-9]\d?))?)?)")

@@ -6,7 +6,7 @@ from django.db.models import Q
 
 from hits.models import Batch, Project, Unit, Worker
 from hits.models.base import AppendOnly
-from validation.domain.controls import ControlRole
+from validation.domain.control_types import ControlRole
 from validation.domain.decisions import Outcome
 
 

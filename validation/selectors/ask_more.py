@@ -12,16 +12,18 @@ from django.utils import timezone
 from hits.domain.hashing import content_sha256
 from hits.domain.states import BatchState, HitState, Match
 from hits.models import Assignment, Batch, Hit, Project, Unit
-from hits.selectors import observations as collected
+from hits.observing.pairs import OBSERVATION
+from hits.selectors import records as collected
 from hits.selectors.budget import committed_cents
-from hits.selectors.observations import STANDING
+from hits.selectors.records import NOT_REJECTED
 from validation.domain.decisions import Outcome, Rule, decide
 from validation.domain.ratings import Judged
+from validation.domain.spec import Material
 from validation.domain.tables import tables
 from validation.models import JudgingRound
+from validation.registry import spec_of
 from validation.selectors.decisions import fits, read_rules
-from validation.selectors.judging import REVIEW
-from validation.selectors.ratings import ITEM_FIELDS, judged
+from validation.selectors.ratings import judged
 from validation.selectors.report import standing_now
 
 AT_ONCE = 500
@@ -132,10 +134,10 @@ def units_of(first: JudgingRound, items: Sequence[str]) -> dict[str, Unit]:
     wanted = set(items)
     ids = [pk for item, pk in _items(first).items() if item in wanted]
     found: dict[str, Unit] = {}
-    field = ITEM_FIELDS[first.batch.kind]
+    spec = spec_of(first.batch.kind)
     for start in range(0, len(ids), AT_ONCE):
         rows = Unit.objects.filter(pk__in=ids[start : start + AT_ONCE]).prefetch_related("excluded_workers")
-        found |= {str(unit.payload[field]): unit for unit in rows}
+        found |= {spec.item(unit.payload): unit for unit in rows}
     return found
 
 
@@ -185,13 +187,13 @@ def _batches(first: JudgingRound) -> list[Batch]:
 
 def _items(first: JudgingRound) -> dict[str, int]:
     """Return the round's items in their order with their units' row keys; controls are none."""
-    field = f"payload__{ITEM_FIELDS[first.batch.kind]}"
+    field = f"payload__{spec_of(first.batch.kind).item_field}"
     rows = Unit.objects.filter(batch=first.batch_id, control=None).order_by("pk")
     return {str(item): pk for item, pk in rows.values_list(field, "pk")}
 
 
 def _open_items(rows: Sequence[Judged], kind: str, rules: dict[str, Rule]) -> set[str]:
-    found = tables(rows, kind)
+    found = tables(rows, spec_of(kind))
     fitted = fits(found, rules)
     return {
         str(row.item[0] if isinstance(row.item, tuple) else row.item)
@@ -202,12 +204,12 @@ def _open_items(rows: Sequence[Judged], kind: str, rules: dict[str, Rule]) -> se
 
 
 def _still_there(project: Project, kind: str, found: Sequence[Undecided]) -> list[Undecided]:
-    if kind != REVIEW:
+    if spec_of(kind).material is not Material.RECORDS:
         return list(found)
     there: set[str] = set()
     ids = [row.item for row in found]
     for start in range(0, len(ids), AT_ONCE):
-        rows = collected.accepted(project).filter(instance_id__in=ids[start : start + AT_ONCE])
+        rows = collected.accepted(project, OBSERVATION).filter(instance_id__in=ids[start : start + AT_ONCE])
         there.update(rows.order_by().values_list("instance_id", flat=True))
     return [row for row in found if row.item in there]
 
@@ -217,7 +219,7 @@ def _standing(batches: Sequence[Batch]) -> "QuerySet[Assignment]":
         hit__unit__batch__in=batches,
         hit__unit__control=None,
         match=Match.MATCHED,
-        status__in=[status.value for status in STANDING],
+        status__in=[status.value for status in NOT_REJECTED],
     )
 
 

@@ -1,7 +1,7 @@
 """The gold desk: gold items with how they were answered, and judged units that may become gold."""
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,14 +13,14 @@ from hits.domain.facts import ImageFacts
 from hits.domain.states import Match
 from hits.models import Assignment, Image, Project, Unit
 from hits.selectors.images import facts
-from hits.selectors.observations import STANDING
-from validation.domain.controls import ITEM_FIELDS, check, item_of, labels_of
+from hits.selectors.records import NOT_REJECTED
+from validation.domain.controls import check, labels_of
 from validation.models import GoldItem
+from validation.registry import spec_of, specs
 
-GOLD_KINDS = ("observation_review", "likert_comparison")  # a matching's truth is known without gold
 PER_PAGE = 20
 DOUBTFUL_FROM, DOUBTFUL_PERCENT = 10, 60
-_STANDING = [status.value for status in STANDING]
+_STANDING = [status.value for status in NOT_REJECTED]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +64,11 @@ class GoldPage:
     retired: int
 
 
+def gold_kinds() -> list[str]:
+    """Return the kinds whose judged units can become gold items; where units know what is right, none are needed."""
+    return [spec.name for spec in specs() if spec.takes_gold]
+
+
 def gold_page(project: Project, kind: str, *, retired: bool = False, page: str = "1") -> GoldPage:
     """Return a page of a kind's gold items, newest first; five queries."""
     rows = GoldItem.objects.filter(project=project, kind=kind)
@@ -74,9 +79,10 @@ def gold_page(project: Project, kind: str, *, retired: bool = False, page: str =
     found = Paginator(chosen, PER_PAGE).get_page(page)
     golds = list(found)
     answers = _answers(golds, kind)
-    images = _images({int(gold.payload["image"]) for gold in golds})
+    of_gold = {gold.pk: image_id(kind, gold.payload) for gold in golds}
+    images = _images(of_gold.values())
     lines = [
-        GoldLine(gold, images.get(gold.payload["image"]), len(answers[gold.pk]), sum(answers[gold.pk]))
+        GoldLine(gold, images.get(of_gold[gold.pk]), len(answers[gold.pk]), sum(answers[gold.pk]))
         for gold in golds
     ]
     return GoldPage(found, lines, counts["active"], counts["retired"])
@@ -92,12 +98,17 @@ def _answers(golds: Collection[GoldItem], kind: str) -> dict[int, list[bool]]:
     )
     fields = ("hit__unit__control__gold_id", "hit__unit__control__expected", "submission__answer")
     for gold, expected, answer in rows.values_list(*fields):
-        found[gold].append(check(answer, expected, kind).passed)
+        found[gold].append(check(answer, expected, spec_of(kind)).passed)
     return found
 
 
-def _images(wanted: Collection[int]) -> dict[int, ImageFacts]:
-    there = Image.objects.filter(pk__in=wanted, withdrawn_at__isnull=True)
+def image_id(kind: str, unit: Mapping[str, Any]) -> int | None:
+    """Return the first image that a unit of the kind shows, by row key; ``None`` where it shows none."""
+    return next(iter(registry.get(kind).image_ids(unit)), None)
+
+
+def _images(wanted: Iterable[int | None]) -> dict[int | None, ImageFacts]:
+    there = Image.objects.filter(pk__in={pk for pk in wanted if pk is not None}, withdrawn_at__isnull=True)
     return {image.pk: facts(image) for image in there}
 
 
@@ -107,7 +118,7 @@ def judged_units(
     """Return a page of units that people judged, those with most judges first; ``item`` finds one; six queries."""
     rows = _judged(project, kind)
     if item:
-        rows = rows.filter(**{f"payload__{ITEM_FIELDS[kind]}": item})
+        rows = rows.filter(**{f"payload__{spec_of(kind).item_field}": item})
     found = Paginator(rows, PER_PAGE).get_page(page)
     return found, _with_votes(project, kind, list(found))
 
@@ -133,17 +144,19 @@ def _with_votes(project: Project, kind: str, units: Sequence[Unit]) -> list[Judg
     rows = Assignment.objects.filter(hit__unit__in=units, match=Match.MATCHED, status__in=_STANDING)
     for unit, answer in rows.values_list("hit__unit_id", "submission__answer"):
         judges[unit] += 1
-        for name, label in labels_of(answer, kind).items():
-            votes[unit][name][label] += 1
-    images = _images({int(unit.payload["image"]) for unit in units})
-    known = golds_among(project, kind, [item_of(unit.payload, kind) for unit in units])
+        for name, label in labels_of(answer, spec_of(kind)).items():
+            if isinstance(label, str | int):  # several labels at once, and texts, are nothing to count here
+                votes[unit][name][label] += 1
+    of_unit = {unit.pk: image_id(kind, unit.payload) for unit in units}
+    images = _images(of_unit.values())
+    known = golds_among(project, kind, [spec_of(kind).item(unit.payload) for unit in units])
     return [
         JudgedUnit(
             unit,
-            images.get(unit.payload["image"]),
+            images.get(of_unit[unit.pk]),
             judges[unit.pk],
             votes[unit.pk],
-            item_of(unit.payload, kind) in known,
+            spec_of(kind).item(unit.payload) in known,
         )
         for unit in units
     ]
@@ -159,10 +172,10 @@ def usable_golds(project: Project, kind: str) -> list[GoldItem]:
 
 def golds_among(project: Project, kind: str, items: Collection[str]) -> set[str]:
     """Return which of these items are gold items, used or retired; one query."""
-    field = f"payload__{ITEM_FIELDS[kind]}"
+    field = f"payload__{spec_of(kind).item_field}"
     rows = GoldItem.objects.filter(project=project, kind=kind, **{f"{field}__in": list(items)})
     payloads: list[dict[str, Any]] = list(rows.values_list("payload", flat=True))
-    return {item_of(payload, kind) for payload in payloads}
+    return {spec_of(kind).item(payload) for payload in payloads}
 
 
 def gold_of(project: Project, pk: int) -> GoldItem | None:
@@ -172,4 +185,5 @@ def gold_of(project: Project, pk: int) -> GoldItem | None:
 
 def image_of(gold: GoldItem) -> ImageFacts | None:
     """Return the photo that a gold item shows, or ``None`` if it is no longer there."""
-    return _images({int(gold.payload["image"])}).get(gold.payload["image"])
+    wanted = image_id(gold.kind, gold.payload)
+    return _images([wanted]).get(wanted)

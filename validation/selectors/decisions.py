@@ -11,22 +11,16 @@ from django.db.models import Q
 from hits.domain.hashing import canonical_json
 from hits.models import Job, Project
 from validation.domain.dawid_skene import SMOOTHING, DawidSkene, fit
-from validation.domain.decisions import DEFAULT_RULES, Method, Outcome, Rule, RuleError, outcomes
+from validation.domain.decisions import Method, Outcome, Rule, RuleError, default_rules, outcomes
 from validation.domain.ratings import Judged, RatingTable
-from validation.domain.scales import SCALES, Dimension, Rating
-from validation.domain.tables import RATING, tables
+from validation.domain.tables import tables
 from validation.models import DecisionRun, ItemDecision, JudgingRound
-from validation.selectors.judging import COMPARISON, REVIEW
+from validation.registry import spec_of
 from validation.selectors.ratings import judged
 
 DECIDE = "validation.decide_items"
-# Regions of different images are no scale, so that nothing is accepted or rejected by them.
-KINDS = (REVIEW, COMPARISON)
 CHUNK = 2_000
 USUAL_K = 2
-RATINGS = {
-    RATING: Rule(RATING, Method.MAJORITY, tuple(str(int(value)) for value in (Rating.OKAY, Rating.GOOD)))
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,20 +61,18 @@ class Material:
 
 def usual_rules(kind: str) -> dict[str, Rule]:
     """Return the rules of a kind before anybody chose any: more than half of those who judged."""
-    return dict(DEFAULT_RULES) if kind == REVIEW else dict(RATINGS)
+    return default_rules(spec_of(kind))
 
 
 def labels_on(kind: str, dimension: str) -> list[str]:
     """Return a dimension's labels, the best first."""
-    if kind == REVIEW:
-        return [str(word) for word in SCALES[Dimension(dimension)]]
-    return [str(int(value)) for value in sorted(Rating, reverse=True)]
+    return [str(label) for label in spec_of(kind).dimension(dimension).best_first]
 
 
 def material(project: Project, kind: str) -> Material:
     """Return all judgments of a kind as rating tables; controls are not among them."""
     rows = list(judged(project=project, kind=kind))
-    return Material(tables(rows, kind), _sha256(rows), len(rows))
+    return Material(tables(rows, spec_of(kind)), _sha256(rows), len(rows))
 
 
 def fits(found: Mapping[str, RatingTable], rules: Mapping[str, Rule]) -> dict[str, DawidSkene]:
@@ -154,7 +146,7 @@ def decisions_of(run: DecisionRun, items: Iterable[str]) -> dict[str, list[ItemD
     found: dict[str, list[ItemDecision]] = {item: [] for item in items}
     rows = ItemDecision.objects.filter(run=run, outcome=Outcome.UNDECIDED)
     about = Q(item__in=list(found))
-    for item in found if run.kind == COMPARISON else ():
+    for item in found if spec_of(run.kind).has_parts else ():
         about |= Q(item__startswith=f"{item}/")
     rows = rows.filter(about)
     for row in rows.order_by("pk"):

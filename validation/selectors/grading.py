@@ -12,8 +12,8 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from hits import registry
+from hits.domain.exam import GradableItem
 from hits.domain.facts import ImageFacts
-from hits.domain.observation import GradedPair
 from hits.domain.states import AssignmentStatus, Match
 from hits.models import Assignment
 from hits.selectors.images import facts_of
@@ -21,7 +21,6 @@ from validation.models import Grade, QualificationRound
 
 WINDOW = 30  # pairs that a grader's page has at hand
 AT_IT = timedelta(minutes=10)  # a submission that a colleague graded that lately comes last
-_LABELS = {1: "possible", 2: "likely", 3: "certain"}
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -66,7 +65,7 @@ class Card:
     image: ImageFacts
     photo: int
     photos: int
-    pair: GradedPair
+    pair: GradableItem
     description: str
     mine: Said | None
     others: Sequence[Said]
@@ -82,9 +81,8 @@ class Card:
             "photos": self.photos,
             "number": self.pair.number,
             "description": self.description,
-            "clue": self.pair.clue,
-            "inference": self.pair.inference,
-            "confidence": _LABELS[self.pair.confidence],
+            **{f"text-{place}": text for place, (_, text) in enumerate(self.pair.texts, start=1)},
+            "note": self.pair.note,
             "mine": _as_page(self.mine) if self.mine else None,
             "others": [_as_page(said) for said in self.others],
             "waits": self.waits,
@@ -113,10 +111,10 @@ def to_grade(found: QualificationRound) -> "QuerySet[Assignment]":
     return confirmed(found).exclude(status=AssignmentStatus.REJECTED).filter(submission__outcome=None)
 
 
-def graded_pairs(row: Assignment, kind: str) -> list[GradedPair]:
+def gradable(row: Assignment, kind: str) -> list[GradableItem]:
     """Return the pairs of a confirmed submission; its unit has to be at hand."""
     assert row.submission is not None
-    return registry.get(kind).graded_pairs(row.hit.unit.payload, row.submission.answer)
+    return registry.get(kind).gradable(row.hit.unit.payload, row.submission.answer)
 
 
 def grades_of(found: QualificationRound, *, only: uuid.UUID | None = None) -> Grades:
@@ -167,7 +165,7 @@ def desk(
         at: begin with this pair, though it waits no more. after: begin behind this one.
     """
     rows = {row.submission.pk: row for row in to_grade(found) if row.submission is not None}
-    pairs = {pk: graded_pairs(row, found.batch.kind) for pk, row in rows.items()}
+    pairs = {pk: gradable(row, found.batch.kind) for pk, row in rows.items()}
     grades = grades_of(found)
     order = [Key(pk, pair.item) for pk in _in_turn(found, rows, grades, grader) for pair in pairs[pk]]
     waiting = [key for key in order if _waits(_rows(grades, key), found.graders, grader.pk)]
@@ -232,7 +230,7 @@ def _window(order: list[Key], waiting: list[Key], at: Key | None, after: Key | N
 def _card(  # noqa: PLR0917 - private
     key: Key,
     row: Assignment,
-    pairs: Sequence[GradedPair],
+    pairs: Sequence[GradableItem],
     images: Mapping[int, ImageFacts],
     grades: Sequence[Grade],
     grader: AbstractBaseUser,

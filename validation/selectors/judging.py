@@ -8,11 +8,12 @@ from typing import Any
 from django.db.models import Count, QuerySet
 
 from hits.domain.states import AssignmentStatus
-from hits.models import Batch, Observation, Project, Unit
-from hits.selectors import observations as collected
+from hits.models import Batch, Project, Record, Unit
+from hits.observing.pairs import OBSERVATION
+from hits.selectors import records as collected
 from validation.domain.ratings import Judged
 from validation.domain.sampling import Candidate, Selection, choose, grouped, source_of
-from validation.domain.scales import POSITIVE, SCALES, Dimension, Rating
+from validation.domain.spec import JudgingSpec, Material
 from validation.domain.votes import (
     RatingSummary,
     Share,
@@ -23,11 +24,8 @@ from validation.domain.votes import (
     tally,
 )
 from validation.models import QualificationRound
+from validation.registry import judges_of, made_of
 from validation.selectors.ratings import judged
-
-REVIEW = "observation_review"
-COMPARISON = "likert_comparison"
-LOCALIZATION = "localization_match"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +33,8 @@ class PairReview:
     """What judges said of one pair: a tally and a verdict (or ``None``) per dimension."""
 
     instance_id: str
-    tallies: Mapping[Dimension, Tally]
-    verdicts: Mapping[Dimension, bool | None]
+    tallies: Mapping[str, Tally]
+    verdicts: Mapping[str, bool | None]
     judges: int
 
 
@@ -49,7 +47,7 @@ class ReviewTallies:
     """
 
     pairs: Mapping[str, PairReview]
-    shares: Mapping[Dimension, Share]
+    shares: Mapping[str, Share]
     judgments: int
 
 
@@ -95,6 +93,16 @@ class Found:
     strata: Sequence[tuple[str, int, int]]
 
 
+def review() -> JudgingSpec:
+    """Return the spec of the kind that judges pairs one by one."""
+    return judges_of(OBSERVATION)
+
+
+def comparison() -> JudgingSpec:
+    """Return the spec of the kind that rates the candidates of comparison sets."""
+    return made_of(Material.CANDIDATE_SETS)
+
+
 def review_tallies(
     *, project: Project | None = None, batch: Batch | None = None, pairs: Collection[str] | None = None
 ) -> ReviewTallies:
@@ -107,24 +115,33 @@ def review_tallies(
     within = project or (batch.project if batch else None)
     if within is None:
         raise ValueError("review_tallies: give a project or a batch")
-    for row in judged(project=within, kind=REVIEW, batches=[batch.pk] if batch else None, items=pairs):
+    spec = review()
+    for row in judged(project=within, kind=spec.name, batches=[batch.pk] if batch else None, items=pairs):
         by_pair[row.item].append(row)
         total += 1
-    tallied = {key: _pair_review(key, found) for key, found in by_pair.items()}
-    shares = {d: share_of(pair.verdicts[d] for pair in tallied.values()) for d in Dimension}
+    tallied = {key: _pair_review(spec, key, found) for key, found in by_pair.items()}
+    shares = {
+        one.name: share_of(pair.verdicts[one.name] for pair in tallied.values()) for one in spec.decided
+    }
     return ReviewTallies(pairs=tallied, shares=shares, judgments=total)
 
 
-def _pair_review(instance_id: str, found: list[Judged]) -> PairReview:
-    tallies = {d: tally((j.answer[d.value] for j in found), SCALES[d]) for d in Dimension}
-    verdicts = {d: speaks_for(tallies[d].counts, POSITIVE[d]) for d in Dimension}
+def _pair_review(spec: JudgingSpec, instance_id: str, found: list[Judged]) -> PairReview:
+    tallies = {
+        one.name: tally((row.answer[one.name] for row in found), [str(label) for label in one.best_first])
+        for one in spec.decided
+    }
+    verdicts = {
+        one.name: speaks_for(tallies[one.name].counts, [str(label) for label in one.favourable])
+        for one in spec.decided
+    }
     return PairReview(instance_id, tallies, verdicts, judges=len(found))
 
 
 def likert_judgments(
     *,
     batch: Batch,
-    statuses: Iterable[AssignmentStatus] = collected.STANDING,
+    statuses: Iterable[AssignmentStatus] = collected.NOT_REJECTED,
     sets: Collection[str] | None = None,
 ) -> dict[str, SetJudgments]:
     """Return the ratings of a comparison batch by set id; sets without any rating are left out.
@@ -134,28 +151,28 @@ def likert_judgments(
     """
     by_set: dict[str, list[Judged]] = defaultdict(list)
     rows = judged(
-        project=batch.project, kind=COMPARISON, batches=[batch.pk], items=sets, statuses=list(statuses)
+        project=batch.project, kind=comparison().name, batches=[batch.pk], items=sets, statuses=list(statuses)
     )
     for row in rows:
         by_set[row.item].append(row)
     units = own_units(batch) if sets is None else own_units(batch).filter(key__in=sets)
     payloads = {unit.payload["set"]: unit.payload for unit in units}
-    return {set_id: _set_judgments(payloads[set_id], found) for set_id, found in by_set.items()}
+    spec = comparison()
+    return {set_id: _set_judgments(spec, payloads[set_id], found) for set_id, found in by_set.items()}
 
 
-def _set_judgments(payload: Mapping[str, Any], found: list[Judged]) -> SetJudgments:
-    given = [{row["candidate"]: row["rating"] for row in judgment.answer["ratings"]} for judgment in found]
+def _set_judgments(spec: JudgingSpec, payload: Mapping[str, Any], found: list[Judged]) -> SetJudgments:
+    given = [{row.part: row.label for row in spec.labels(judgment.answer)} for judgment in found]
+    scale = [int(value) for value in spec.dimensions[0].values]
     candidates = []
     for candidate in payload["candidates"]:
         ratings = tuple(answer[candidate["id"]] for answer in given)
-        candidates.append(
-            CandidateRatings(candidate["id"], ratings, summarise_ratings(ratings, tuple(Rating)))
-        )
+        candidates.append(CandidateRatings(candidate["id"], ratings, summarise_ratings(ratings, scale)))
     workers = tuple(judgment.worker for judgment in found if judgment.worker is not None)
     return SetJudgments(payload["set"], tuple(candidates), workers)
 
 
-def judged_completely(*, batch: Batch, statuses: Iterable[AssignmentStatus] = collected.STANDING) -> bool:
+def judged_completely(*, batch: Batch, statuses: Iterable[AssignmentStatus] = collected.NOT_REJECTED) -> bool:
     """Tell whether every set of a comparison batch has all the judgments that it was launched for."""
     found = likert_judgments(batch=batch, statuses=statuses)
     needed = batch.opinions
@@ -170,13 +187,13 @@ def own_units(batch: Batch) -> "QuerySet[Unit]":
     return batch.units.filter(control=None)
 
 
-def unreviewed(project: Project) -> "QuerySet[Observation]":
+def unreviewed(project: Project) -> "QuerySet[Record]":
     """Return accepted pairs that no review round was launched for, oldest first."""
-    return collected.accepted(project).exclude(instance_id__in=_sent(project))
+    return collected.accepted(project, OBSERVATION).exclude(instance_id__in=_sent(project))
 
 
 def _sent(project: Project) -> "QuerySet[Unit, str]":
-    rows = Unit.objects.filter(batch__project=project, batch__kind=REVIEW, control=None)
+    rows = Unit.objects.filter(batch__project=project, batch__kind=review().name, control=None)
     return rows.order_by().values_list("key", flat=True)
 
 
@@ -185,12 +202,12 @@ def candidates(project: Project, *, again: bool = False) -> list[Candidate]:
 
     ``again`` also returns those that were sent before.
     """
-    rows = collected.accepted(project) if again else unreviewed(project)
+    rows = collected.accepted(project, OBSERVATION) if again else unreviewed(project)
     fields = rows.values_list(
         "instance_id",
         "submission__attempt__worker_id",
         "image__split",
-        "confidence",
+        "fields__confidence",
         "image__source_url",
     )
     return [
@@ -213,13 +230,13 @@ def found_by(project: Project, selection: Selection) -> Found:
 
 def authors(project: Project) -> list[Author]:
     """Return who wrote accepted pairs, those with most first; two queries."""
-    whole = _by_author(collected.accepted(project))
+    whole = _by_author(collected.accepted(project, OBSERVATION))
     waiting = _by_author(unreviewed(project))
     rows = [Author(worker, count, waiting.get(worker, 0)) for worker, count in whole.items()]
     return sorted(rows, key=lambda row: (-row.accepted, row.worker))
 
 
-def _by_author(rows: "QuerySet[Observation]") -> dict[int, int]:
+def _by_author(rows: "QuerySet[Record]") -> dict[int, int]:
     by = "submission__attempt__worker_id"
     return dict(rows.order_by().values_list(by).annotate(n=Count("pk")))
 

@@ -10,15 +10,16 @@ from django.db.models import Count, Max
 
 from hits import registry
 from hits.domain.states import BatchState, Match, Purpose
-from hits.models import Assignment, Batch, Observation, Project, Unit
-from hits.selectors import observations as collected
+from hits.models import Assignment, Batch, Project, Record, Unit
+from hits.observing.pairs import OBSERVATION
+from hits.selectors import records as collected
 from hits.selectors.console import Progress, being_published, progress_of
 from validation.domain.sampling import How, Selection
 from validation.models import ImportedJudgment, JudgingRound
-from validation.selectors.judging import REVIEW, unreviewed
-from validation.selectors.report import TITLES
+from validation.registry import spec_of
+from validation.selectors.judging import review, unreviewed
 
-STANDING = [status.value for status in collected.STANDING]
+NOT_REJECTED = [status.value for status in collected.NOT_REJECTED]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +34,7 @@ class RoundLine:
     items: int
     chosen: str
     controls: int
+    material: str
 
     @property
     def share(self) -> str:
@@ -67,13 +69,14 @@ def round_lines(project: Project) -> list[RoundLine]:
     return [
         RoundLine(
             batch=batch,
-            title=TITLES.get(batch.kind) or registry.get(batch.kind).title,
+            title=spec_of(batch.kind).title,
             state=progress.get(batch.pk, Progress()).state(batch, publishing=batch.pk in publishing),
             judged=judged.get(batch.pk, 0),
             wanted=own.get(batch.pk, 0) * batch.opinions,
             items=own.get(batch.pk, 0),
             chosen=_chosen(batch),
             controls=controls.get(batch.pk, 0),
+            material=spec_of(batch.kind).material.value,
         )
         for batch in batches
     ]
@@ -81,9 +84,9 @@ def round_lines(project: Project) -> list[RoundLine]:
 
 def stand(project: Project, lines: Iterable[RoundLine]) -> Stand:
     """Return how the project's accepted pairs stand; two queries."""
-    reviews = [line for line in lines if line.batch.kind == REVIEW]
+    reviews = [line for line in lines if line.batch.kind == review().name]
     return Stand(
-        accepted=collected.accepted(project).count(),
+        accepted=collected.accepted(project, OBSERVATION).count(),
         unsent=unreviewed(project).count(),
         judged=sum(line.judged for line in reviews),
         wanted=sum(line.wanted for line in reviews),
@@ -94,17 +97,19 @@ def stand(project: Project, lines: Iterable[RoundLine]) -> Stand:
 def judged_pairs(project: Project) -> list[str]:
     """Return the ids of all pairs that have a judgment, the newest first; imported ones last; three queries."""
     # By their keys: a join with the batches takes PostgreSQL longer than all the rest.
-    launched = Batch.objects.filter(project=project, kind=REVIEW).values_list("pk", flat=True)
+    launched = Batch.objects.filter(project=project, kind=review().name).values_list("pk", flat=True)
     rows = Assignment.objects.filter(
         match=Match.MATCHED,
-        status__in=STANDING,
+        status__in=NOT_REJECTED,
         hit__unit__batch__in=list(launched),
         hit__unit__control=None,
     )
     latest = rows.order_by().values_list("hit__unit__key").annotate(at=Max("submitted_at")).order_by("-at")
     # What was judged elsewhere about a pair that is not here either has nothing to show.
-    here = Observation.objects.filter(image__project=project).order_by().values("instance_id")
-    imported = ImportedJudgment.objects.filter(source__project=project, source__kind=REVIEW, item__in=here)
+    here = Record.objects.filter(project=project).order_by().values("instance_id")
+    imported = ImportedJudgment.objects.filter(
+        source__project=project, source__kind=review().name, item__in=here
+    )
     keys = [key for key, _ in latest]
     return list(dict.fromkeys([*keys, *imported.order_by("pk").values_list("item", flat=True)]))
 
@@ -125,7 +130,7 @@ def _judged(batches: Iterable[Batch]) -> dict[int, int]:
         hit__unit__batch__in=list(batches),
         hit__unit__control=None,
         match=Match.MATCHED,
-        status__in=STANDING,
+        status__in=NOT_REJECTED,
     )
     return dict(rows.order_by().values_list("hit__unit__batch").annotate(n=Count("pk")))
 

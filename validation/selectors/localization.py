@@ -10,15 +10,22 @@ from django.db.models import Count, Q
 
 from hits.domain.states import AssignmentStatus, Match
 from hits.models import Batch, Project, Unit
-from hits.selectors import observations as collected
-from hits.selectors.observations import STANDING
+from hits.observing.pairs import OBSERVATION
+from hits.selectors import records as collected
+from hits.selectors.records import NOT_REJECTED
+from validation.domain.dimension_report import SEED
 from validation.domain.localization import LEAST_PAIRS, MOST_PAIRS, BaselineScore, Matching, score
 from validation.domain.ratings import Judged
-from validation.domain.report import SEED
+from validation.domain.spec import JudgingSpec, Label, Material
+from validation.registry import made_of
 from validation.selectors.ratings import judged
 
-LOCALIZATION = "localization_match"
 STREAM = 102  # of the report's seed: the page and the report show the same interval
+
+
+def matching() -> JudgingSpec:
+    """Return the spec of the kind that matches inferences to regions."""
+    return made_of(Material.REGION_SETS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +56,8 @@ def matchable_images(project: Project, *, again: bool = False) -> list[Matchable
     sent = set() if again else sent_images(project)
     by_image: dict[int, list[Pair]] = defaultdict(list)
     told: dict[int, set[Any]] = defaultdict(set)
-    fields = ("instance_id", "inference", "boxes", "submission__attempt__worker_id")
-    for image, *row in collected.accepted(project).values_list("image_id", *fields):
+    fields = ("instance_id", "fields__inference", "fields__boxes", "submission__attempt__worker_id")
+    for image, *row in collected.accepted(project, OBSERVATION).values_list("image_id", *fields):
         pair = Pair(*row)
         marks = {" ".join(pair.inference.casefold().split()), _region(pair.boxes)}
         if len(by_image[image]) < MOST_PAIRS and told[image].isdisjoint(marks):
@@ -69,7 +76,7 @@ def _region(boxes: Iterable[Mapping[str, int]]) -> frozenset[tuple[int, ...]]:
 
 def sent_images(project: Project) -> set[int]:
     """Return the row keys of images that some localization round showed; one query."""
-    rows = Unit.objects.filter(batch__project=project, batch__kind=LOCALIZATION)
+    rows = Unit.objects.filter(batch__project=project, batch__kind=matching().name)
     return set(rows.values_list("images", flat=True))
 
 
@@ -89,10 +96,10 @@ def matching_rounds(project: Project) -> list[MatchingRound]:
     own = Q(units__control=None)
     done = own & Q(
         units__hits__assignments__match=Match.MATCHED,
-        units__hits__assignments__status__in=[status.value for status in STANDING],
+        units__hits__assignments__status__in=[status.value for status in NOT_REJECTED],
     )
     rows = (
-        Batch.objects.filter(project=project, kind=LOCALIZATION)
+        Batch.objects.filter(project=project, kind=matching().name)
         .select_related("judging_round")
         .annotate(
             images=Count("units", filter=own, distinct=True),
@@ -112,15 +119,18 @@ def matching_rounds(project: Project) -> list[MatchingRound]:
     ]
 
 
-def truths(project: Project) -> dict[str, dict[str, str]]:
-    """Return the answer keys of the project's sets on images that were not taken down; one query.
+def truths(project: Project, spec: JudgingSpec) -> dict[str, Mapping[str, Label]]:
+    """Return the answer keys of the project's items on images that were not taken down; one query.
 
-    Set id -> {inference id: region id}.
+    Item -> {part: label}, such as set id -> {inference id: region id}. Kinds whose units do not know what is right
+    have none.
     """
-    rows = Unit.objects.filter(batch__project=project, batch__kind=LOCALIZATION, control=None)
-    rows = rows.filter(images__withdrawn_at=None)
-    fields = rows.order_by("-pk").values_list("payload__set", "payload__truth")
-    return {str(key): truth for key, truth in fields}
+    if not spec.has_truth:
+        return {}
+    rows = Unit.objects.filter(batch__project=project, batch__kind=spec.name, control=None)
+    rows = rows.exclude(images__withdrawn_at__isnull=False)
+    units = rows.order_by("-pk").values_list("payload", flat=True)
+    return {spec.item(unit): spec.truth(unit) for unit in units}
 
 
 def bootstrap() -> np.random.Generator:
@@ -132,15 +142,16 @@ def baseline_rows(
     project: Project,
     *,
     rng: np.random.Generator | None = None,
-    statuses: Iterable[AssignmentStatus] = STANDING,
+    statuses: Iterable[AssignmentStatus] = NOT_REJECTED,
 ) -> tuple[list[Judged], BaselineScore]:
     """Return the confirmed matchings of a project in the order of submission, and their score; two queries.
 
     ``rng`` draws the interval's bootstrap; by default the same answers give the same interval.
     """
-    rows = list(judged(project=project, kind=LOCALIZATION, statuses=statuses))
-    answers = [Matching.of(row.item, row.rater, row.answer) for row in rows]
-    return rows, score(answers, truths(project), rng=rng or bootstrap())
+    rows = list(judged(project=project, kind=matching().name, statuses=statuses))
+    spec = matching()
+    answers = [Matching.of(row.item, row.rater, spec.labels(row.answer)) for row in rows]
+    return rows, score(answers, truths(project, spec), rng=rng or bootstrap())
 
 
 def baseline(project: Project, *, rng: np.random.Generator | None = None) -> BaselineScore:
@@ -174,7 +185,8 @@ def inference_rows(payload: Mapping[str, Any], rows: Iterable[Judged]) -> list[I
     """Return the inferences of a set in the order of their regions' letters, A being the unit's first region."""
     at = {region["id"]: place for place, region in enumerate(payload["regions"])}
     texts = {row["id"]: row["text"] for row in payload["inferences"]}
-    answers = [(row, Matching.of(row.item, row.rater, row.answer)) for row in rows]
+    spec = matching()
+    answers = [(row, Matching.of(row.item, row.rater, spec.labels(row.answer))) for row in rows]
     found = []
     for inference, region in sorted(payload["truth"].items(), key=lambda pair: at[pair[1]]):
         wrong = tuple(
@@ -192,9 +204,9 @@ def inference_rows(payload: Mapping[str, Any], rows: Iterable[Judged]) -> list[I
     return found
 
 
-def _mark_of(at: Mapping[str, int], region: str) -> tuple[str, int]:
+def _mark_of(at: Mapping[str, int], region: Label) -> tuple[str, int]:
     """Return a region's letter and colour; a file may name one that the unit does not have."""
-    return mark(at[region]) if region in at else ("–", 0)
+    return mark(at[str(region)]) if region in at else ("–", 0)
 
 
 def mark(place: int) -> tuple[str, int]:
@@ -204,6 +216,6 @@ def mark(place: int) -> tuple[str, int]:
 
 def units_of_sets(project: Project, sets: Iterable[str]) -> dict[str, Unit]:
     """Return one unit of each set with its image at hand; two queries."""
-    rows = Unit.objects.filter(batch__project=project, batch__kind=LOCALIZATION, control=None)
+    rows = Unit.objects.filter(batch__project=project, batch__kind=matching().name, control=None)
     rows = rows.filter(payload__set__in=list(sets)).prefetch_related("images")
     return {unit.payload["set"]: unit for unit in rows}

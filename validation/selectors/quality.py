@@ -12,20 +12,21 @@ from django.db.models import Count, Max, Q, QuerySet, Sum
 from hits import registry
 from hits.domain.hashing import content_sha256
 from hits.domain.states import AssignmentStatus, Match
-from hits.models import Assignment, Batch, Observation, Project, Worker
-from hits.selectors import observations as collected
-from hits.selectors.observations import STANDING
+from hits.models import Assignment, Batch, Project, Record, Worker
+from hits.observing.pairs import OBSERVATION
+from hits.selectors import records as collected
+from hits.selectors.records import NOT_REJECTED
 from validation.domain import quality
-from validation.domain.controls import ITEM_FIELDS, ControlRole, Expected
+from validation.domain.control_types import ControlRole, Expected
 from validation.domain.near_copies import copies, is_long
 from validation.domain.quality import ControlAnswer
 from validation.domain.ratings import Judged
 from validation.domain.rules import Series
 from validation.domain.standing import Measure
 from validation.models import ControlUnit, ImportedJudgment, JudgingReport, WorkerQuality
+from validation.registry import names, spec_of
 from validation.selectors.ratings import judged
 
-KINDS = tuple(ITEM_FIELDS)
 FLOOR_SHARE = 0.1  # of a kind's usual time: nobody reads a task ten times as fast as a careful worker
 KEPT = 24 * 3600  # seconds that a computed series stays in the cache
 _CHUNK = 5_000
@@ -59,7 +60,7 @@ def live(project: Project, kind: str) -> dict[int, dict[str, Any]]:
     """Return what all answers of a kind show about each worker, by row key; see ``quality.evidence``."""
     expected, of = controls_of(project, kind)
     rows = judged(project=project, kind=kind, roles=None)
-    return quality.evidence(rows, expected=expected, of=of, kind=kind, floor_seconds=floor_of(kind))
+    return quality.evidence(rows, expected=expected, of=of, spec=spec_of(kind), floor_seconds=floor_of(kind))
 
 
 def control_answers(
@@ -73,7 +74,7 @@ def control_answers(
         *_originals(project, kind, workers),
         *judged(project=project, kind=kind, workers=workers, roles=tuple(ControlRole)),
     ]
-    return quality.checked(rows, expected=expected, of=of, kind=kind)
+    return quality.checked(rows, expected=expected, of=of, spec=spec_of(kind))
 
 
 def _originals(project: Project, kind: str, workers: Collection[int] | None) -> Iterator[Judged]:
@@ -91,7 +92,7 @@ def _originals(project: Project, kind: str, workers: Collection[int] | None) -> 
 def _standing(project: Project, kind: str) -> "QuerySet[Assignment]":
     return Assignment.objects.filter(
         match=Match.MATCHED,
-        status__in=[status.value for status in STANDING],
+        status__in=[status.value for status in NOT_REJECTED],
         hit__unit__batch__kind=kind,
         hit__unit__batch__project=project,
     )
@@ -155,7 +156,7 @@ def _merged(rows: Iterable[tuple[int, datetime | None, bool]]) -> Series:
 def _controls(project: Project, role: ControlRole) -> Series:
     """Return units answered as expected; for repeats, labels that are the same both times."""
     rows: list[tuple[int, datetime | None, bool]] = []
-    for kind in KINDS:
+    for kind in names():
         for worker, answers in control_answers(project, kind).items():
             for answer in answers:
                 if answer.role is not role:
@@ -171,7 +172,7 @@ def _controls(project: Project, role: ControlRole) -> Series:
 
 def _paces(project: Project) -> Series:
     rows: list[tuple[int, datetime | None, bool]] = []
-    for kind in KINDS:
+    for kind in names():
         timed = _standing(project, kind).filter(hit__unit__control=None, submission__active_seconds__gt=0)
         fields = timed.order_by("submitted_at", "pk").values_list(
             "worker_id", "submitted_at", "submission__active_seconds"
@@ -184,13 +185,13 @@ def _paces(project: Project) -> Series:
 
 def _varied(project: Project) -> Series:
     rows: list[tuple[int, datetime | None, bool]] = []
-    for kind in KINDS:
+    for kind in names():
         mine: dict[int, list[Judged]] = defaultdict(list)
         for row in judged(project=project, kind=kind):
             if row.worker is not None:
                 mine[row.worker].append(row)
         runs = quality.long_runs(
-            {worker: [row.answer for row in given] for worker, given in mine.items()}, kind
+            {worker: [row.answer for row in given] for worker, given in mine.items()}, spec_of(kind)
         )
         for worker, given in mine.items():
             marks = quality.in_runs(runs.get(worker, ()), len(given))
@@ -200,7 +201,7 @@ def _varied(project: Project) -> Series:
 
 def _original(project: Project) -> Series:
     found: dict[int, list[bool]] = defaultdict(list)
-    pairs = _texts(collected.standing(project))
+    pairs = _texts(collected.not_rejected(project, OBSERVATION))
     for (worker, *_), of in zip(pairs, copied(pairs), strict=True):
         found[worker].append(of < 0)
     return dict(found)
@@ -209,8 +210,10 @@ def _original(project: Project) -> Series:
 Text = tuple[int, str, str]  # the author's row key, clue, inference
 
 
-def _texts(rows: "QuerySet[Observation]") -> list[Text]:
-    fields = rows.order_by("pk").values_list("submission__attempt__worker_id", "clue", "inference")
+def _texts(rows: "QuerySet[Record]") -> list[Text]:
+    fields = rows.order_by("pk").values_list(
+        "submission__attempt__worker_id", "fields__clue", "fields__inference"
+    )
     return list(fields.iterator(_CHUNK))
 
 
@@ -252,8 +255,8 @@ NEARLY_AMONG = 10_000  # pairs of a project; all of them are compared within hal
 NEWEST = 500  # of a worker's pairs that are looked at in larger projects
 _PAIR = (
     "pk",
-    "clue",
-    "inference",
+    "fields__clue",
+    "fields__inference",
     "submission__assignment__pk",
     "submission__attempt__worker_id",
 )
@@ -267,7 +270,7 @@ def copies_of(worker: Worker, project: Project) -> OwnCopies:
     where they are the same word for word: near copies of those are found where a rule asks, since all texts have to
     be compared.
     """
-    standing = collected.standing(project)
+    standing = collected.not_rejected(project, OBSERVATION)
     rows = list(standing.order_by("pk").values_list(*_PAIR)[: NEARLY_AMONG + 1])
     if len(rows) <= NEARLY_AMONG:
         return _copied_by_author(rows).get(worker.pk, OwnCopies((), 0, nearly=True))
@@ -275,7 +278,7 @@ def copies_of(worker: Worker, project: Project) -> OwnCopies:
         standing.filter(submission__attempt__worker=worker).order_by("-pk").values_list(*_PAIR)[:NEWEST]
     )
     others = standing.exclude(submission__attempt__worker=worker).filter(
-        inference__in={row[2] for row in mine if is_long(row[2])}
+        fields__inference__in={row[2] for row in mine if is_long(row[2])}
     )
     pairs = _copied_pairs(sorted([*mine, *others.values_list(*_PAIR)]))
     return OwnCopies(tuple(pairs[worker.pk]), len(mine), nearly=False)

@@ -13,10 +13,11 @@ from django.db.models.fields.json import KeyTextTransform
 
 from hits.domain.states import AssignmentStatus, Match
 from hits.models import Assignment, Batch, Project, Unit
-from hits.selectors.observations import STANDING
-from validation.domain.controls import ITEM_FIELDS, ControlRole
+from hits.selectors.records import NOT_REJECTED
+from validation.domain.control_types import ControlRole
 from validation.domain.ratings import Judged
 from validation.models import ImportedJudgment
+from validation.registry import spec_of
 
 CHUNK = 2_000
 
@@ -29,7 +30,7 @@ def judged(
     workers: Collection[int] | None = None,
     items: Collection[str] | None = None,
     roles: Collection[ControlRole] | None = (),
-    statuses: Iterable[AssignmentStatus] = STANDING,
+    statuses: Iterable[AssignmentStatus] = NOT_REJECTED,
 ) -> Iterator[Judged]:
     """Yield one row per judgment, in the order in which they were handed in; imported ones come first.
 
@@ -77,7 +78,7 @@ def _collected(  # noqa: PLR0917 - private
             rows.filter(hit__unit__control__role__in=names) if names else rows.filter(hit__unit__control=None)
         )
     fields = rows.order_by("submitted_at", "pk").values_list(
-        KeyTextTransform(ITEM_FIELDS[kind], "hit__unit__payload"),
+        KeyTextTransform(spec_of(kind).item_field, "hit__unit__payload"),
         "worker_id",
         "submission__answer",
         "hit__unit_id",
@@ -122,7 +123,7 @@ def _narrowed(
     if workers is not None:
         rows = rows.filter(worker__in=list(workers))
     if items is not None:
-        rows = rows.filter(**{f"hit__unit__payload__{ITEM_FIELDS[kind]}__in": list(items)})
+        rows = rows.filter(**{f"hit__unit__payload__{spec_of(kind).item_field}__in": list(items)})
     return rows
 
 

@@ -9,21 +9,16 @@ from django.db.models import Count, Max, Q, QuerySet, Sum
 
 from hits.domain.facts import ImageFacts
 from hits.domain.states import Match
-from hits.models import Assignment, Batch, Image, Job, Observation, Project, Unit, Worker
-from hits.selectors import observations as collected
-from hits.selectors.images import facts, facts_of
-from hits.selectors.observations import STANDING
-from validation.domain.controls import ITEM_FIELDS
+from hits.models import Assignment, Batch, Image, Job, Project, Unit, Worker
+from hits.selectors import records as collected
+from hits.selectors.images import facts_of
+from hits.selectors.records import NOT_REJECTED
 from validation.domain.ratings import Judged
+from validation.domain.spec import JudgingSpec, Material
 from validation.models import ImportedJudgment, ItemDecision, JudgingReport, WorkerQuality
+from validation.registry import spec_of
 from validation.selectors.ratings import judged
 
-KINDS = tuple(ITEM_FIELDS)
-TITLES = {
-    "observation_review": "Observation pairs",
-    "likert_comparison": "Comparison sets",
-    "localization_match": "Localization",
-}
 COMPUTE = "validation.compute_report"
 MAKE_ROWS = "validation.make_rater_rows"
 
@@ -69,7 +64,9 @@ def is_behind(report: JudgingReport) -> bool:
 def _standing(project: Project, kind: str, *, controls: bool = False) -> "QuerySet[Assignment]":
     batches = list(Batch.objects.filter(project=project, kind=kind).values_list("pk", flat=True))
     rows = Assignment.objects.filter(
-        hit__unit__batch__in=batches, match=Match.MATCHED, status__in=[status.value for status in STANDING]
+        hit__unit__batch__in=batches,
+        match=Match.MATCHED,
+        status__in=[status.value for status in NOT_REJECTED],
     )
     return rows if controls else rows.filter(hit__unit__control=None)
 
@@ -104,16 +101,19 @@ def batch_names(ids: Iterable[int]) -> dict[int, str]:
 Regions = dict[int, list[tuple[float, float, float, float]]]
 
 
-def regions_by_author(project: Project) -> dict[int, Regions]:
-    """Return image -> author -> all boxes of their accepted pairs, for images of several authors; one query.
+def regions_by_author(project: Project, spec: JudgingSpec) -> dict[int, Regions]:
+    """Return image -> author -> all boxes of their accepted records, for images of several authors; one query.
 
-    A box is (left, top, right, bottom) as fractions of the image.
+    Only the records that ``spec`` judges one by one are looked at, and only where they have boxes. A box is
+    (left, top, right, bottom) as fractions of the image.
     """
-    rows = collected.accepted(project).values_list(
-        "image_id", "image__width", "image__height", "submission__attempt__worker_id", "boxes"
+    if spec.material is not Material.RECORDS:
+        return {}
+    rows = collected.accepted(project, str(spec.record_type)).values_list(
+        "image_id", "image__width", "image__height", "submission__attempt__worker_id", "fields"
     )
     found: dict[int, Regions] = defaultdict(lambda: defaultdict(list))
-    for image, width, height, author, boxes in rows.iterator(2_000):
+    for image, width, height, author, fields in rows.iterator(2_000):
         found[image][author] += [
             (
                 box["left"] / width,
@@ -121,7 +121,7 @@ def regions_by_author(project: Project) -> dict[int, Regions]:
                 (box["left"] + box["width"]) / width,
                 (box["top"] + box["height"]) / height,
             )
-            for box in boxes
+            for box in spec.record_boxes(fields)
         ]
     return {image: dict(authors) for image, authors in found.items() if len(authors) > 1}
 
@@ -130,7 +130,7 @@ def regions_by_author(project: Project) -> dict[int, Regions]:
 class Shown:
     """An item as a page shows it: its picture and region, and the texts to be judged by the part that they are of."""
 
-    image: ImageFacts
+    image: ImageFacts | None
     groups: list[dict[str, Any]]
     texts: Mapping[str, str]
     clue: str | None = None
@@ -156,7 +156,8 @@ def item_of(project: Project, kind: str, key: str) -> Item | None:
     shown = shown_items(project, kind, [key]).get(key)
     if not found and shown is None:
         return None
-    pairs = collected.by_instance_ids(project, [key]) if kind == "observation_review" else {}
+    is_record = spec_of(kind).material is Material.RECORDS
+    pairs = collected.by_instance_ids(project, [key]) if is_record else {}
     return Item(
         key=key,
         shown=shown,
@@ -164,7 +165,7 @@ def item_of(project: Project, kind: str, key: str) -> Item | None:
         workers=Worker.objects.in_bulk({row.worker for row in found if row.worker is not None}),
         batches=batch_names({row.batch for row in found if row.batch is not None}),
         decisions=_decisions(project, kind, key),
-        author=pairs[key].submission.attempt.worker if key in pairs else None,
+        author=collected.author_of(pairs[key]) if key in pairs else None,
     )
 
 
@@ -174,51 +175,37 @@ def _decisions(project: Project, kind: str, key: str) -> list[ItemDecision]:
     if newest is None:
         return []
     about = Q(item=key)
-    if kind != "observation_review":  # a pair has no parts, and the beginning of a name is in no index
+    if spec_of(kind).has_parts:  # a pair has none, and the beginning of a name is in no index
         about |= Q(item__startswith=f"{key}/")
     return list(newest.decisions.filter(about).select_related("run").order_by("pk"))
 
 
 def shown_items(project: Project, kind: str, keys: Iterable[str]) -> dict[str, Shown]:
-    """Return how items look, by key; two queries, three for pairs that were judged elsewhere.
+    """Return how items look, by key; two queries, three for records that were judged elsewhere.
 
-    A unit's own payload says what judges saw. A pair that no unit here shows is read from the corpus.
+    A unit's own payload says what judges saw. A record that no unit here shows is read from the corpus.
     """
+    spec = spec_of(kind)
     wanted = list(dict.fromkeys(keys))
     units = Unit.objects.filter(batch__project=project, batch__kind=kind, key__in=wanted, control=None)
-    payloads = dict(units.order_by("-pk").values_list("key", "payload"))
-    images = facts_of({payload["image"] for payload in payloads.values()})
-    shown = {
-        key: _shown(images[payload["image"]], payload)
-        for key, payload in payloads.items()
-        if payload["image"] in images
+    views = {key: spec.view(payload) for key, payload in units.order_by("-pk").values_list("key", "payload")}
+    missing = [key for key in wanted if key not in views]
+    if missing and spec.record_type is not None:
+        records = collected.by_instance_ids(project, missing)
+        images_by = collected.images_of(records.values())
+        found = {
+            key: spec.record_view(images_by[row.pk], row.index, row.fields) for key, row in records.items()
+        }
+        views |= {key: view for key, view in found.items() if view is not None}
+    images = facts_of({view.image for view in views.values() if view.image is not None})
+    return {
+        key: Shown(
+            None if view.image is None else images[view.image],
+            list(view.groups),
+            view.texts,
+            view.clue,
+            view.numbers,
+        )
+        for key, view in views.items()
+        if view.image is None or view.image in images
     }
-    missing = [key for key in wanted if key not in shown]
-    if missing and kind != "localization_match":
-        pairs = collected.by_instance_ids(project, missing)
-        shown |= {key: _pair(pair) for key, pair in pairs.items()}
-    return shown
-
-
-def _shown(image: ImageFacts, payload: Mapping[str, Any]) -> Shown:
-    regions = payload.get("regions") or [{"boxes": payload.get("boxes", [])}]
-    groups = [
-        {"index": number, "boxes": region["boxes"], "label": "Region"}
-        for number, region in enumerate(regions, start=1)
-    ]
-    if "obs_index" in payload:
-        groups[0]["index"] = payload["obs_index"]
-    texts = {row["id"]: row.get("inference") or row.get("text", "") for row in _parts(payload)}
-    numbers = {region["id"]: n for n, region in enumerate(regions, start=1) if "id" in region}
-    return Shown(image, groups, texts, payload.get("clue"), numbers)
-
-
-def _parts(payload: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    if "inference" in payload:
-        return [{"id": "", "inference": payload["inference"]}]
-    return payload.get("candidates") or payload.get("inferences") or []
-
-
-def _pair(pair: Observation) -> Shown:
-    group = {"index": pair.index, "boxes": pair.boxes, "label": "Region"}
-    return Shown(facts(pair.image), [group], {"": pair.inference}, pair.clue)

@@ -9,17 +9,24 @@ from django.contrib.auth.models import AbstractBaseUser
 from django.db.models import Count
 
 from hits import registry
-from hits.domain.observation import GradedPair
+from hits.domain.exam import GradableItem
 from hits.domain.pay import cents_per_hour
 from hits.domain.states import AssignmentStatus, Match, Purpose
 from hits.models import Assignment, Batch, Project, Unit
 from validation.domain.agreement import Agreement, cohen
 from validation.domain.outcome import PassRule, Remark, Score, counts_as_reasonable, needs_remark, passes
 from validation.models import Grade, GradingOutcome, QualificationRound
-from validation.selectors.grading import Grades, Key, blind, confirmed, graded_pairs, grades_of, latest
+from validation.selectors.grading import Grades, Key, blind, confirmed, gradable, grades_of, latest
 
-QUALIFICATION = "sherlock_qualification"
-TRAINING = "sherlock_training"
+
+def qualifying_kind() -> str:
+    """Return the name of the kind that applicants are asked: the first that is for qualifying."""
+    return registry.with_purpose(Purpose.QUALIFYING)[0]
+
+
+def training_kind() -> str:
+    """Return the name of the kind that workers train with: the first that is for training."""
+    return registry.with_purpose(Purpose.TRAINING)[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +40,7 @@ class Applicant:
     assignment: Assignment
     score: Score
     remarks: Sequence[Remark]
-    split: Sequence[tuple[int, GradedPair]]
+    split: Sequence[tuple[int, GradableItem]]
     state: str
     outcome: GradingOutcome | None
     rate_cents: int | None
@@ -60,7 +67,7 @@ class Disagreement:
     key: Key
     worker: str
     photo: int
-    pair: GradedPair
+    pair: GradableItem
     reasonable: Sequence[str]
     not_reasonable: Sequence[str]
 
@@ -204,7 +211,7 @@ def unanswered_in(project: Project) -> int:
 
 def training_batches(project: Project) -> list[Batch]:
     """Return the project's training rounds, newest first."""
-    return list(Batch.objects.filter(project=project, kind=TRAINING))
+    return list(Batch.objects.filter(project=project, kind=training_kind()))
 
 
 def oldest_waiting(applicants: Iterable[Applicant]) -> datetime | None:
@@ -220,7 +227,7 @@ def _applicant(
 ) -> Applicant:
     submission = row.submission
     assert submission is not None
-    pairs = graded_pairs(row, batch.kind)
+    pairs = gradable(row, batch.kind)
     said = {pair.item: latest(grades.get(pair.item, ())) for pair in pairs}
     words = {item: [one.reasonable for one in given.values()] for item, given in said.items()}
     score = Score(
@@ -259,7 +266,7 @@ def _state(row: Assignment, outcome: GradingOutcome | None, score: Score, silent
     return "unexplained" if silent else "ready"
 
 
-def _photo(pairs: Sequence[GradedPair], pair: GradedPair) -> int:
+def _photo(pairs: Sequence[GradableItem], pair: GradableItem) -> int:
     return list(dict.fromkeys(other.image for other in pairs)).index(pair.image) + 1
 
 

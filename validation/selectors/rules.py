@@ -8,20 +8,16 @@ from typing import Any
 from django.db.models import Count, Max, Q, QuerySet
 
 from hits.domain.states import AssignmentStatus, Match
-from hits.models import Assignment, Observation, OutgoingCall, Project
+from hits.models import Assignment, OutgoingCall, Project, Record
 from hits.selectors import pay
 from validation.domain.rules import Finding, Found, Rule, Series, Value, evaluate, is_news
-from validation.domain.scales import Dimension
 from validation.domain.standing import Measure, ProposalState, Standing
 from validation.models import StandingChange, StandingProposal, StandingRule
 from validation.selectors import quality
-from validation.selectors.judging import review_tallies
+from validation.selectors.judging import review, review_tallies
 from validation.selectors.standing import Place, standings
 
-_DIMENSION = {
-    Measure.ACCEPTABLE_SHARE: Dimension.REASONABLE,
-    Measure.BOXES_SHARE: Dimension.BOXES,
-}
+_OF_JUDGES = {Measure.ACCEPTABLE_SHARE, Measure.BOXES_SHARE}
 # Who stands here already gains nothing from being proposed for it.
 _ALREADY = {
     Standing.PAUSED: frozenset({Standing.PAUSED, Standing.DEQUALIFIED, Standing.BLOCKED}),
@@ -44,8 +40,8 @@ def series(project: Project, measure: Measure) -> Series:
         return _grouped((row.worker, row.rate_cents) for row in pay.work_of(project))
     if measure is Measure.APPROVED_SHARE:
         return _decided(project)
-    if measure in _DIMENSION:
-        return quality.kept(project, "judged", _judged)[_DIMENSION[measure]]
+    if measure in _OF_JUDGES:
+        return quality.kept(project, "judged", _judged)[measure.value]
     return quality.series(project, measure)
 
 
@@ -65,18 +61,17 @@ def _decided(project: Project) -> Series:
     )
 
 
-def _judged(project: Project) -> dict[Dimension, Series]:
-    """Return the majority's word on each worker's pairs, in the order in which they were first judged."""
+def _judged(project: Project) -> dict[str, Series]:
+    """Return by measure the majority's word on each worker's pairs, in the order in which they were first judged."""
     authors = dict(
-        Observation.objects.filter(image__project=project).values_list(
-            "instance_id", "submission__attempt__worker_id"
-        )
+        Record.objects.filter(project=project).values_list("instance_id", "submission__attempt__worker_id")
     )
     pairs = review_tallies(project=project).pairs
     mine = [(authors[key], review.verdicts) for key, review in pairs.items() if key in authors]
     return {
-        dimension: _grouped((worker, verdicts[dimension]) for worker, verdicts in mine)
-        for dimension in _DIMENSION.values()
+        one.measure: _grouped((worker, verdicts[one.name]) for worker, verdicts in mine)
+        for one in review().decided
+        if one.measure
     }
 
 

@@ -8,12 +8,12 @@ from hits import registry
 from hits.domain.chart import Chart, Point, pay_chart
 from hits.domain.pay import mean_cents, median_cents
 from hits.domain.states import AssignmentStatus, Match, Purpose
-from hits.models import Assignment, Observation, Project, Submission, Worker
+from hits.models import Assignment, Project, Record, Submission, Worker
 from hits.selectors import pay
 from hits.selectors.hints import count_of
-from validation.domain.scales import Dimension
+from validation.domain.standing import Measure
 from validation.domain.votes import Share, share_of
-from validation.selectors.judging import review_tallies
+from validation.selectors.judging import review, review_tallies
 
 LAST = 50
 
@@ -66,19 +66,21 @@ def figures_of(worker: Worker, project: Project) -> Figures:
         hints_shown=sum(count.shown for count in counts),
         hints_ignored=sum(count.ignored for count in counts),
         submissions=len(counts),
-        reasonable=share_of(verdicts[Dimension.REASONABLE]),
-        boxes=share_of(verdicts[Dimension.BOXES]),
+        reasonable=share_of(verdicts[Measure.ACCEPTABLE_SHARE]),
+        boxes=share_of(verdicts[Measure.BOXES_SHARE]),
         chart=_chart(work[-LAST:], project),
-        verdicts=verdicts[Dimension.REASONABLE][-LAST:],
+        verdicts=verdicts[Measure.ACCEPTABLE_SHARE][-LAST:],
     )
 
 
-def _verdicts(worker: Worker, project: Project) -> dict[Dimension, list[bool | None]]:
-    """Return most judges' word on the worker's pairs, in the order in which they were first judged."""
-    mine = Observation.objects.filter(image__project=project, submission__attempt__worker=worker)
+def _verdicts(worker: Worker, project: Project) -> dict[str, list[bool | None]]:
+    """Return by measure most judges' word on the worker's pairs, in the order in which they were first judged."""
+    mine = Record.objects.filter(project=project, submission__attempt__worker=worker)
     keys = list(mine.values_list("instance_id", flat=True))
     pairs = review_tallies(project=project, pairs=keys).pairs.values()
-    return {dimension: [pair.verdicts[dimension] for pair in pairs] for dimension in Dimension}
+    return {
+        one.measure: [pair.verdicts[one.name] for pair in pairs] for one in review().decided if one.measure
+    }
 
 
 def _chart(work: Sequence[pay.Work], project: Project) -> Chart | None:

@@ -10,13 +10,15 @@ import numpy as np
 from django.contrib.auth.models import AbstractBaseUser
 from django.db import transaction
 
-from hits.models import Batch, Observation, Project, Unit, Worker
+from hits.models import Batch, Project, Record, Unit, Worker
 from hits.services import audit
 from hits.services.errors import Conflict, Refused
 from hits.services.launch import AT_ONCE, PlannedUnit
 from validation.domain import controls
-from validation.domain.controls import Control, ControlError, Gold, Own, Rates
+from validation.domain.control_types import Control, ControlError, Gold, Own, Rates
+from validation.domain.spec import JudgingSpec
 from validation.models import ControlUnit, GoldItem
+from validation.registry import spec_of
 from validation.selectors.controls import usable_golds
 
 MAX_NOTE = 400
@@ -47,9 +49,10 @@ def mix(
         Own(unit.key, unit.payload, frozenset(worker.pk for worker in unit.excluded if worker.pk is not None))
         for unit in units
     ]
-    gold = _usable(project, kind) if rates.gold else []
+    spec = spec_of(kind)
+    gold = _usable(project, spec) if rates.gold else []
     try:
-        planned = controls.plan(own, gold, rates, rng, kind)
+        planned = controls.plan(own, gold, rates, rng, spec)
     except ControlError as error:
         raise Refused(str(error)) from error
     added = [unit for unit in planned if isinstance(unit, Control)]
@@ -66,18 +69,18 @@ def mix(
     return Mixed(result, added)
 
 
-def _usable(project: Project, kind: str) -> list[Gold]:
+def _usable(project: Project, spec: JudgingSpec) -> list[Gold]:
     """Return the gold items that may be mixed in, with whom they are kept from."""
-    rows = usable_golds(project, kind)
-    authors = _authors([key for row in rows for key in _pairs_in(row.payload)])
-    barred = _barred(project, kind, [controls.item_of(row.payload, kind) for row in rows])
+    rows = usable_golds(project, spec.name)
+    authors = _authors([key for row in rows for key in spec.shown_records(row.payload)])
+    barred = _barred(project, spec.name, [spec.item(row.payload) for row in rows])
     return [
         Gold(
             row.pk,
             row.payload,
             row.expected,
-            frozenset(authors[key] for key in _pairs_in(row.payload) if key in authors)
-            | frozenset(barred[controls.item_of(row.payload, kind)])
+            frozenset(authors[key] for key in spec.shown_records(row.payload) if key in authors)
+            | frozenset(barred[spec.item(row.payload)])
             | frozenset([row.author_id] if row.author_id else []),
         )
         for row in rows
@@ -103,16 +106,10 @@ def _barred(project: Project, kind: str, items: Sequence[str]) -> dict[str, set[
     return found
 
 
-def _pairs_in(payload: Mapping[str, Any]) -> list[str]:
-    """Return the ids of the pairs whose texts a unit shows."""
-    shown = [candidate["id"] for candidate in payload.get("candidates", ())]
-    return [*shown, *([payload["observation"]] if "observation" in payload else [])]
-
-
 def _authors(ids: Sequence[str]) -> dict[str, int]:
     found: dict[str, int] = {}
     for start in range(0, len(ids), AT_ONCE):
-        rows = Observation.objects.filter(instance_id__in=ids[start : start + AT_ONCE])
+        rows = Record.objects.filter(instance_id__in=ids[start : start + AT_ONCE])
         found.update(rows.values_list("instance_id", "submission__attempt__worker_id"))
     return found
 
@@ -171,8 +168,9 @@ def add_gold(
         raise Conflict("This unit is a control itself; choose the item that it came from.")
     # One writer at a time in a project, so that the same pair is not added twice.
     Project.objects.select_for_update().get(pk=batch.project_id)
-    item = controls.item_of(unit.payload, batch.kind)
-    field = f"payload__{controls.ITEM_FIELDS[batch.kind]}"
+    spec = spec_of(batch.kind)
+    item = spec.item(unit.payload)
+    field = f"payload__{spec.item_field}"
     if GoldItem.objects.filter(project=batch.project, kind=batch.kind, **{field: item}).exists():
         raise Conflict("This is a gold unit already; change which labels are right there.")
     author = unit.excluded_workers.order_by("pk").first()
@@ -220,7 +218,7 @@ def switch_gold(*, gold: GoldItem, on: bool, by: AbstractBaseUser | None) -> boo
 def _checked(
     kind: str, payload: Mapping[str, Any], expected: Mapping[str, Sequence[str | int]]
 ) -> dict[str, list[str | int]]:
-    scales = controls.scales_of(payload, kind)
+    scales = spec_of(kind).allowed(payload)
     kept: dict[str, list[str | int]] = {}
     for name, labels in expected.items():
         if name not in scales:

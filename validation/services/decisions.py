@@ -14,9 +14,9 @@ from hits.services.errors import Refused
 from hits.services.jobs import Progress
 from validation.domain.decisions import Rule, decide
 from validation.models import DecisionRun, ItemDecision
+from validation.registry import decided as decided_kinds
 from validation.selectors.decisions import (
     DECIDE,
-    KINDS,
     Counts,
     count_by_method,
     fits,
@@ -140,8 +140,9 @@ def run_job(*, progress: Progress, by: AbstractBaseUser | None) -> None:
 
 
 def _check(kind: str, rules: Mapping[str, Rule]) -> None:
-    if kind not in KINDS:
-        raise Refused(f"kind {kind}: nothing is accepted or rejected in it; use {' or '.join(KINDS)}")
+    if kind not in decided_kinds():
+        kinds = " or ".join(decided_kinds())
+        raise Refused(f"kind {kind}: nothing is accepted or rejected in it; use {kinds}")
     foreign = sorted(set(rules) - set(usual_rules(kind)))
     if foreign or not rules:
         names = ", ".join(usual_rules(kind))

@@ -10,7 +10,7 @@ from hits.domain.states import AssignmentStatus, Match
 from hits.models import Assignment
 from hits.services.errors import Conflict, Refused
 from validation.models import Grade, GradingOutcome, QualificationRound
-from validation.selectors.grading import Key, graded_pairs
+from validation.selectors.grading import Key, gradable
 
 MAX_NOTE = 500
 
@@ -77,6 +77,6 @@ def _submission(found: QualificationRound, key: Key) -> Assignment:
         .select_related("submission", "worker", "hit__unit")
         .first()
     )
-    if row is None or key.item not in {pair.item for pair in graded_pairs(row, found.batch.kind)}:
+    if row is None or key.item not in {pair.item for pair in gradable(row, found.batch.kind)}:
         raise Refused(f"pair {key}: there is no such pair to grade in this round")
     return row

@@ -18,17 +18,12 @@ from hits.domain.text import TextError, clean_line
 from hits.models import Project
 from hits.services import audit
 from hits.services.errors import BadFile
-from validation.domain.judgment_files import (
-    COMPARISON,
-    NEEDED,
-    FileError,
-    Given,
-    from_key,
-    from_rows,
-    parse_json,
-)
+from validation.domain.judgment_files import NEEDED, from_rows
+from validation.domain.judgment_rows import FileError, Given, parse_json
+from validation.domain.spec import JudgingSpec
 from validation.models import ImportedJudgment, JudgmentImport
-from validation.selectors.ratings import ITEM_FIELDS, judged
+from validation.registry import has_spec, names, spec_of
+from validation.selectors.ratings import judged
 from validation.services.rater_rows import worker_hashes
 
 AT_ONCE = 1_000
@@ -59,15 +54,15 @@ def import_judgments(
             rater judged in an earlier file, or one that was exported from this project. The message names file, row,
             field and mend; nothing is written.
     """
-    if kind not in ITEM_FIELDS:
-        raise BadFile(f"kind {kind!r}: holds no judgments; use {', '.join(sorted(ITEM_FIELDS))}")
+    if not has_spec(kind):
+        raise BadFile(f"kind {kind!r}: holds no judgments; use {', '.join(sorted(names()))}")
     data = _bytes(path)
     digest = sha256(data).hexdigest()
     known = JudgmentImport.objects.filter(project=project, kind=kind, sha256=digest).first()
     if known is not None:
         return Imported(known, is_new=False)
     try:
-        given = _parsed(data, kind, made_up=project.is_rehearsal)
+        given = _parsed(data, spec_of(kind), made_up=project.is_rehearsal)
     except FileError as error:
         raise BadFile(f"{path}: {error}") from error
     title = _title(name or path.name)
@@ -112,18 +107,16 @@ def _title(name: str) -> str:
         raise BadFile(f"name: it {error}") from error
 
 
-def _parsed(data: bytes, kind: str, *, made_up: bool) -> list[Given]:
+def _parsed(data: bytes, spec: JudgingSpec, *, made_up: bool) -> list[Given]:
     if data.startswith(_PARQUET):
-        return from_rows(_parquet(data), kind, made_up=made_up)
+        return from_rows(_parquet(data), spec, made_up=made_up)
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise FileError("is neither UTF-8 text nor Parquet; write it again as UTF-8") from error
     if not text.lstrip().startswith(("{", "[")):
-        return from_rows(_csv(text), kind, made_up=made_up)
-    if kind != COMPARISON:
-        raise FileError(f"is JSON, and an answer key holds {COMPARISON}; give --kind {COMPARISON}, or CSV")
-    return from_key(parse_json(text), made_up=made_up)
+        return from_rows(_csv(text), spec, made_up=made_up)
+    return spec.read_json(parse_json(text), made_up=made_up)
 
 
 def _csv(text: str) -> Iterator[tuple[int, Mapping[str, Any]]]:

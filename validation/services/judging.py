@@ -11,46 +11,21 @@ from django.db import transaction
 from hits import registry
 from hits.domain.pool import Pool
 from hits.domain.states import UnitScope
-from hits.models import Batch, Job, Observation, Project, Worker
-from hits.selectors import observations as collected
+from hits.models import Batch, Job, Project, Record, Worker
+from hits.observing.pairs import OBSERVATION
+from hits.selectors import records as collected
 from hits.services.access import access_for
 from hits.services.errors import Refused
 from hits.services.launch import MAX_OPINIONS, PlannedUnit, Terms, launch_batch, launched_already
-from validation.domain.controls import Rates
+from validation.domain.control_types import Rates
+from validation.domain.material import RecordToJudge, SetToJudge
 from validation.domain.sampling import Selection
 from validation.models import JudgingRound
 from validation.selectors.decisions import rules_now
-from validation.selectors.judging import COMPARISON, REVIEW, has_qualification
+from validation.selectors.judging import comparison, has_qualification, review
 from validation.services import controls
 
 AT_ONCE = 5_000  # ids in one question to the database
-
-
-@dataclass(frozen=True, slots=True)
-class CandidateToRate:
-    """One inference of a set: the id of the pair that it was written for, and its text."""
-
-    id: str
-    inference: str
-
-
-@dataclass(frozen=True, slots=True)
-class SetToJudge:
-    """A comparison set ready for people.
-
-    ``gold`` is the instance id of the region's own pair, whose author must not judge it; boxes are image
-    pixels; ``clue`` is ``None`` where judges see the region alone, as in the paper. ``reference`` is the region's own
-    inference where judges shall see it; ``per_page`` candidates, 5 or 10, stand on a page.
-    """
-
-    id: str
-    gold: str
-    image_id: int
-    boxes: Sequence[dict[str, int]]
-    candidates: Sequence[CandidateToRate]
-    clue: str | None = None
-    reference: str | None = None
-    per_page: int = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +58,7 @@ def usual_pool(project: Project) -> Pool | None:
 def launch_review(
     *,
     project: Project,
-    observations: Iterable[str | Observation],
+    observations: Iterable[str | Record],
     by: AbstractBaseUser | None,
     name: str = "",
     terms: Terms | None = None,
@@ -109,10 +84,14 @@ def launch_review(
         return known
     ids = [item if isinstance(item, str) else item.instance_id for item in observations]
     rows = _accepted(project, ids)
-    units = [_review_unit(rows[key], plan.excluded.get(key, ())) for key in dict.fromkeys(ids)]
+    images = collected.images_of(rows.values())
+    units = [
+        _review_unit(rows[key], images[rows[key].pk], plan.excluded.get(key, ()))
+        for key in dict.fromkeys(ids)
+    ]
     return _launch(
         project,
-        REVIEW,
+        review().name,
         units,
         plan,
         name=name or f"Review of {len(units)} pairs",
@@ -154,7 +133,7 @@ def launch_comparison(
     ]
     return _launch(
         project,
-        COMPARISON,
+        comparison().name,
         units,
         plan,
         name=name or f"Ratings of {len(units)} comparison sets",
@@ -205,13 +184,15 @@ def _round_of(project: Project, kind: str, plan: RoundPlan) -> dict[str, Any]:
     }
 
 
-def _accepted(project: Project, ids: Sequence[str]) -> dict[str, Observation]:
+def _accepted(project: Project, ids: Sequence[str]) -> dict[str, Record]:
     if not ids:
         raise Refused("observations: nothing to judge; approve submissions first")
     wanted = sorted(set(ids))
-    rows: dict[str, Observation] = {}
+    rows: dict[str, Record] = {}
     for start in range(0, len(wanted), AT_ONCE):
-        some = collected.accepted(project).filter(instance_id__in=wanted[start : start + AT_ONCE])
+        some = collected.accepted(project, OBSERVATION).filter(
+            instance_id__in=wanted[start : start + AT_ONCE]
+        )
         rows |= {row.instance_id: row for row in some}
     missing = sorted(set(wanted) - set(rows))
     if missing:
@@ -228,7 +209,7 @@ def _authors(project: Project, ids: Iterable[str]) -> dict[str, Worker]:
     found: dict[str, Worker] = {}
     for start in range(0, len(wanted), AT_ONCE):
         rows = collected.by_instance_ids(project, wanted[start : start + AT_ONCE])
-        found |= {key: row.submission.attempt.worker for key, row in rows.items()}
+        found |= {key: author for key, row in rows.items() for author in _author(row)}
     return found
 
 
@@ -236,33 +217,23 @@ def _of(item: SetToJudge, authors: Mapping[str, Worker]) -> list[Worker]:
     return [authors[c.id] for c in item.candidates if c.id in authors]
 
 
-def _review_unit(row: Observation, excluded: Sequence[Worker]) -> PlannedUnit:
+def _review_unit(row: Record, images: Sequence[int], excluded: Sequence[Worker]) -> PlannedUnit:
+    source = RecordToJudge(row.instance_id, row.index, images, row.fields)
     return PlannedUnit(
         key=row.instance_id,
-        payload={
-            "image": row.image_id,
-            "observation": row.instance_id,
-            "obs_index": row.index,
-            "boxes": row.boxes,
-            "clue": row.clue,
-            "inference": row.inference,
-            "confidence": row.confidence,
-        },
-        excluded=[row.submission.attempt.worker, *excluded],
+        payload=review().unit(source),
+        excluded=[*_author(row), *excluded],
     )
 
 
-def _comparison_unit(item: SetToJudge, gold: Observation, excluded: Sequence[Worker]) -> PlannedUnit:
+def _comparison_unit(item: SetToJudge, gold: Record, excluded: Sequence[Worker]) -> PlannedUnit:
     return PlannedUnit(
         key=item.id,
-        payload={
-            "image": item.image_id,
-            "boxes": list(item.boxes),
-            "clue": item.clue,
-            "candidates": [{"id": c.id, "inference": c.inference} for c in item.candidates],
-            "set": item.id,
-            "reference": item.reference,
-            "per_page": item.per_page,
-        },
-        excluded=[gold.submission.attempt.worker, *excluded],
+        payload=comparison().unit(item),
+        excluded=[*_author(gold), *excluded],
     )
+
+
+def _author(row: Record) -> list[Worker]:
+    author = collected.author_of(row)
+    return [] if author is None else [author]

@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from hits.domain.whole_files import whole_file
-from hits.models import Observation, Project, Unit
+from hits.models import Project, Record, Unit
+from hits.observing.pairs import OBSERVATION
 from hits.services.errors import BadFile, Refused
-from validation.domain.judgment_files import COMPARISON
 from validation.domain.leaderboard import answer_key, test_id
 from validation.domain.ratings import Judged
+from validation.selectors.judging import comparison
 from validation.selectors.ratings import judged
 
 ANNOTATORS = 2
@@ -43,7 +44,7 @@ def leaderboard_key(project: Project) -> Key:
     answers: dict[str, list[Judged]] = {}
     units: dict[str, int] = {}
     simulated = 0
-    for row in judged(project=project, kind=COMPARISON):
+    for row in judged(project=project, kind=comparison().name):
         simulated += row.simulated
         found = answers.setdefault(row.item, [])
         if row.unit is not None:
@@ -103,8 +104,8 @@ def _instance_names(project: Project, units: Mapping[str, int], *, taken: set[st
     pairs: dict[tuple[int, str], list[str]] = {}
     images = sorted({image for image, _ in regions.values()})
     for some in _in_parts(images):
-        rows = Observation.objects.filter(image__project=project, image__in=some)
-        for image, boxes, name in rows.order_by("pk").values_list("image_id", "boxes", "instance_id"):
+        rows = Record.objects.filter(project=project, type=OBSERVATION, image__in=some)
+        for image, boxes, name in rows.order_by("pk").values_list("image_id", "fields__boxes", "instance_id"):
             pairs.setdefault((image, _region(boxes)), []).append(name)
     named: dict[str, str] = {}
     for item, region in regions.items():

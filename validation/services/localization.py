@@ -14,9 +14,10 @@ from hits.models import Batch, Job, Project, Worker
 from hits.services.access import access_for
 from hits.services.errors import Refused
 from hits.services.launch import PlannedUnit, Terms, launch_batch, launched_already
+from validation.domain.material import RegionsToMatch
 from validation.domain.sampling import Candidate, How, Selection, SelectionError, choose
 from validation.models import JudgingRound
-from validation.selectors.localization import LOCALIZATION, MatchableImage, Pair, matchable_images
+from validation.selectors.localization import MatchableImage, Pair, matchable_images, matching
 from validation.services.judging import usual_pool
 
 
@@ -53,7 +54,7 @@ def launch_localization(
     with transaction.atomic():
         batch, job = launch_batch(
             project=project,
-            kind_name=LOCALIZATION,
+            kind_name=matching().name,
             name=name or f"Matching of {len(units)} photo{'' if len(units) == 1 else 's'}",
             units=units,
             by=by,
@@ -84,15 +85,16 @@ def _unit(found: MatchableImage, authors: Mapping[int, Worker]) -> PlannedUnit:
     inferences = {_hidden("inference", pair): pair for pair in found.pairs}
     region_of = {pair.instance_id: key for key, pair in regions.items()}
     key = set_id(pair.instance_id for pair in found.pairs)
+    source = RegionsToMatch(
+        id=key,
+        image_id=found.image,
+        regions={one: list(regions[one].boxes) for one in sorted(regions)},
+        inferences={one: inferences[one].inference for one in sorted(inferences)},
+        truth={one: region_of[inferences[one].instance_id] for one in sorted(inferences)},
+    )
     return PlannedUnit(
         key=key,
-        payload={
-            "set": key,
-            "image": found.image,
-            "regions": [{"id": one, "boxes": list(regions[one].boxes)} for one in sorted(regions)],
-            "inferences": [{"id": one, "text": inferences[one].inference} for one in sorted(inferences)],
-            "truth": {one: region_of[inferences[one].instance_id] for one in sorted(inferences)},
-        },
+        payload=matching().unit(source),
         excluded=[authors[pk] for pk in sorted({pair.author for pair in found.pairs})],
     )
 

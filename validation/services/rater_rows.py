@@ -24,6 +24,7 @@ from hits.services.errors import Refused
 from hits.services.jobs import Progress
 from validation.domain.rater_rows import COLUMNS, RaterRow, rater_rows
 from validation.domain.ratings import RatingError
+from validation.registry import spec_of
 from validation.selectors import report as selectors
 from validation.selectors.ratings import judged
 from validation.services.report import HEAVY, check_kind
@@ -65,7 +66,7 @@ def request_rows(*, project: Project, kind: str, by: AbstractBaseUser | None) ->
         raise Refused("files: nothing has been judged yet")
     return jobs.enqueue(
         task=selectors.MAKE_ROWS,
-        title=f"Files of per-rater rows, {selectors.TITLES[kind].lower()}",
+        title=f"Files of per-rater rows, {spec_of(kind).title.lower()}",
         project=project,
         by=by,
         exclusive_key=selectors.rows_key(project, kind),
@@ -200,11 +201,11 @@ def _cells(row: RaterRow) -> list[object]:
 def _chunks(project: Project, kind: str, progress: Progress | None) -> Iterator[tuple[list[RaterRow], int]]:
     """Yield rows by the chunk, and how many judgments were read so far."""
     hashes = worker_hashes(project, kind)
-    total = selectors.counted(project, kind)
+    total, spec = selectors.counted(project, kind), spec_of(kind)
     held: list[RaterRow] = []
     done = 0
     for done, row in enumerate(judged(project=project, kind=kind), start=1):
-        held += rater_rows(row, hashes[row.worker] if row.worker is not None else row.rater[1:])
+        held += rater_rows(row, hashes[row.worker] if row.worker is not None else row.rater[1:], spec)
         if len(held) >= CHUNK:
             if progress is not None:
                 progress.advance(done, max(total, done))

@@ -15,13 +15,15 @@ from hits.models import Job, Project
 from hits.services import jobs
 from hits.services.errors import Conflict, Refused
 from hits.services.jobs import Progress
-from validation.domain import localization, report
+from validation.domain import dimension_report, localization, report
 from validation.domain.box_agreement import BoxRating, Region, box_agreement
 from validation.domain.pairwise import pairwise_accuracy
 from validation.domain.quality import evidence
 from validation.domain.ratings import Judged, RatingError, RatingTable
-from validation.domain.tables import RATING, tables
+from validation.domain.spec import JudgingSpec, Label, Scale
+from validation.domain.tables import tables
 from validation.models import JudgingReport, WorkerQuality
+from validation.registry import has_spec, names, spec_of
 from validation.selectors import report as selectors
 from validation.selectors.localization import bootstrap, truths
 from validation.selectors.quality import controls_of, floor_of
@@ -50,7 +52,7 @@ def request_report(*, project: Project, kind: str, by: AbstractBaseUser | None) 
         raise Refused("report: nothing has been judged yet; launch a round, or import judgments")
     return jobs.enqueue(
         task=selectors.COMPUTE,
-        title=f"Report on {selectors.TITLES[kind].lower()}",
+        title=f"Report on {spec_of(kind).title.lower()}",
         project=project,
         by=by,
         exclusive_key=selectors.report_key(project, kind),
@@ -66,7 +68,7 @@ def refresh_reports() -> int:
     """
     queued = 0
     for project in Project.objects.all():
-        for kind in selectors.KINDS:
+        for kind in names():
             if _is_behind(project, kind):
                 try:
                     request_report(project=project, kind=kind, by=None)
@@ -98,6 +100,7 @@ def compute(
         Refused: no such kind, nothing was judged, or an answer that is not on its scale.
     """
     check_kind(kind)
+    spec = spec_of(kind)
     started = time.monotonic()
     say = _saying(progress)
     counted, standing = selectors.counted(project, kind), selectors.standing_now(project, kind)
@@ -107,27 +110,27 @@ def compute(
         raise Refused("report: nothing has been judged yet; launch a round, or import judgments")
     expected, of = controls_of(project, kind)
     target = project.target_cents_per_hour
-    regions = selectors.regions_by_author(project) if kind == "observation_review" else {}
-    key = truths(project) if kind == "localization_match" else {}
+    regions = selectors.regions_by_author(project, spec)
+    key = truths(project, spec)
     about = [sorted(part.items()) for part in (expected, regions, key)]
     sha256 = report.fingerprint(everything, kind, target, *about)
     newest = selectors.latest(project, kind)
     if newest is not None and newest.data_sha256 == sha256:
         return _checked(newest, counted, standing)
     try:
-        found = tables(rows, kind)
+        found = tables(rows, spec)
     except RatingError as error:
         raise Refused(f"report: {error}") from error
-    figures = _figures(project, kind, rows, found, key, say)
+    figures = _figures(project, spec, rows, found, key, say)
     figures["boxes"] = _boxes(regions)
-    people = report.rater_figures(rows, found, target)
-    if kind == "localization_match":
-        report.add_accuracy(people, rows, key)
+    people = report.rater_figures(rows, found, spec, target)
+    if spec.has_truth:
+        report.add_accuracy(people, rows, key, spec)
     say(PEOPLE)
-    quality = evidence(everything, expected=expected, of=of, kind=kind, floor_seconds=floor_of(kind))
+    quality = evidence(everything, expected=expected, of=of, spec=spec, floor_seconds=floor_of(kind))
     say(REST)
     figures |= {"counted": counted, "standing": standing, "controls": len(everything) - len(rows)}
-    figures["sentence"] = report.sentence(kind, figures)
+    figures["sentence"] = spec.sentence(figures)
     made = JudgingReport(
         project=project,
         kind=kind,
@@ -148,8 +151,8 @@ def check_kind(kind: str) -> None:
     Raises:
         Refused: naming those that there are.
     """
-    if kind not in selectors.KINDS:
-        raise Refused(f"kind {kind}: is not judged; use one of {', '.join(selectors.KINDS)}")
+    if not has_spec(kind):
+        raise Refused(f"kind {kind}: is not judged; use one of {', '.join(names())}")
 
 
 def _saying(progress: Progress | None) -> Say:
@@ -173,28 +176,31 @@ def _read(project: Project, kind: str, counted: int, say: Say) -> list[Judged]:
 
 def _figures(
     project: Project,
-    kind: str,
+    spec: JudgingSpec,
     rows: Sequence[Judged],
     found: Mapping[str, RatingTable],
-    key: Mapping[str, Mapping[str, str]],
+    key: Mapping[str, Mapping[str, Label]],
     say: Say,
 ) -> dict[str, Any]:
     dimensions = {}
     for number, (name, table) in enumerate(found.items()):
-        dimensions[name] = report.dimension_figures(name, table, stream=number)
+        dimensions[name] = dimension_report.dimension_figures(spec.dimension(name), table, stream=number)
         say(READ + (DIMENSIONS - READ) * (number + 1) // len(found))
+    for text in spec.dimensions:
+        if text.scale is Scale.TEXT:
+            dimensions[text.name] = dimension_report.text_figures(text, rows, spec)
     target = project.target_cents_per_hour
     by_batch: dict[int, list[Judged]] = {}
     for row in rows:
         if row.batch is not None:
             by_batch.setdefault(row.batch, []).append(row)
-    batches = [report.batch_figures(pk, own, kind, target) for pk, own in sorted(by_batch.items())]
+    batches = [report.batch_figures(pk, own, spec, target) for pk, own in sorted(by_batch.items())]
     say(ROUNDS)
     return {
         "format": report.FORMAT,
-        "kind": kind,
-        "seed": report.SEED,
-        "replicates": report.REPLICATES,
+        "kind": spec.name,
+        "seed": dimension_report.SEED,
+        "replicates": dimension_report.REPLICATES,
         "items": len({row.item for row in rows}),
         "raters": len({row.rater for row in rows}),
         "imported": sum(row.worker is None for row in rows),
@@ -202,29 +208,31 @@ def _figures(
         "dimensions": dimensions,
         "batches": batches,
         "time": report.time_figures(rows, target),
-        "pairwise": _pairwise(found),
-        "baseline": _baseline(kind, rows, key),
+        "pairwise": _pairwise(spec, found),
+        "baseline": _baseline(spec, rows, key),
     }
 
 
-def _pairwise(found: Mapping[str, RatingTable]) -> dict[str, Any] | None:
-    """Return how well people order candidates for one another; ``None`` for kinds that order nothing."""
-    if RATING not in found:
+def _pairwise(spec: JudgingSpec, found: Mapping[str, RatingTable]) -> dict[str, Any] | None:
+    """Return how well people order an item's parts for one another; ``None`` for kinds that order nothing."""
+    if spec.ranked is None:
         return None
-    rng = np.random.default_rng([report.SEED, STREAM_OF_PAIRS])
-    result = asdict(pairwise_accuracy(found[RATING], rng=rng, replicates=report.REPLICATES))
+    rng = np.random.default_rng([dimension_report.SEED, STREAM_OF_PAIRS])
+    result = asdict(
+        pairwise_accuracy(found[spec.ranked.name], rng=rng, replicates=dimension_report.REPLICATES)
+    )
     del result["by_set"]
     return result
 
 
 def _baseline(
-    kind: str, rows: Sequence[Judged], key: Mapping[str, Mapping[str, str]]
+    spec: JudgingSpec, rows: Sequence[Judged], key: Mapping[str, Mapping[str, Label]]
 ) -> dict[str, Any] | None:
-    """Return the human baseline of localization; ``None`` for other kinds."""
-    if kind != "localization_match":
+    """Return how often people are right; ``None`` for kinds whose units do not know what is right."""
+    if not spec.has_truth:
         return None
-    answers = [localization.Matching.of(row.item, row.rater, row.answer) for row in rows]
-    result = asdict(localization.score(answers, key, rng=bootstrap(), replicates=report.REPLICATES))
+    answers = [localization.Matching.of(row.item, row.rater, spec.labels(row.answer)) for row in rows]
+    result = asdict(localization.score(answers, key, rng=bootstrap(), replicates=dimension_report.REPLICATES))
     del result["by_image"]
     return result
 
@@ -238,8 +246,8 @@ def _boxes(regions: Mapping[int, selectors.Regions]) -> dict[str, Any] | None:
         for image, authors in sorted(regions.items())
         for author, boxes in sorted(authors.items())
     ]
-    rng = np.random.default_rng([report.SEED, STREAM_OF_BOXES])
-    return asdict(box_agreement(ratings, rng=rng, replicates=report.REPLICATES))
+    rng = np.random.default_rng([dimension_report.SEED, STREAM_OF_BOXES])
+    return asdict(box_agreement(ratings, rng=rng, replicates=dimension_report.REPLICATES))
 
 
 def _by_worker(

@@ -16,7 +16,7 @@ from hits.services.launch import Condition, PlannedUnit, Terms, launch_batch
 from validation.domain.outcome import PassRule
 from validation.domain.places import Spread, spread
 from validation.models import QualificationRound
-from validation.selectors.rounds import QUALIFICATION, TRAINING
+from validation.selectors.rounds import qualifying_kind, training_kind
 
 IMAGES_IN_A_SET = 3  # as the paper has it; the kind's own schema checks it too
 PAIRS_OF_AN_IMAGE = 3
@@ -83,7 +83,7 @@ def launch_qualification_round(
     with transaction.atomic():
         batch, job = launch_batch(
             project=project,
-            kind_name=QUALIFICATION,
+            kind_name=qualifying_kind(),
             name=name or f"Qualification, {applicants} places",
             units=units,
             by=by,
@@ -130,7 +130,7 @@ def launch_training_round(
     )
     return launch_batch(
         project=project,
-        kind_name=TRAINING,
+        kind_name=training_kind(),
         name=name or f"Training, {places} places",
         units=units,
         by=by,

@@ -7,9 +7,9 @@ from django.contrib.auth.models import AbstractBaseUser
 from django.db import transaction
 
 from hits.domain.pool import Pool
-from hits.domain.remarks import MAX_REMARK, RemarkError, clean
 from hits.domain.states import AssignmentStatus, TrainingOutcome, Verdict, WorkerAction
 from hits.models import Assignment, Feedback
+from hits.observing.remarks import MAX_REMARK, RemarkError, clean
 from hits.services import feedback, review
 from hits.services.errors import Conflict, Refused
 from hits.services.qualifications import decide_about

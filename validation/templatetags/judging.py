@@ -6,7 +6,7 @@ from typing import Any
 from django import template
 from django.urls import reverse
 
-from validation.selectors.decisions import KINDS
+from validation.registry import decided
 
 register = template.Library()
 # (words, name of the address, whether the page is about one kind at a time)
@@ -35,7 +35,7 @@ def judging_tabs(context: dict[str, Any]) -> dict[str, list[Tab]]:
     slug = context["project"].slug
     here = context["request"].resolver_match.url_name
     kind = context.get("kind")
-    query = f"?kind={kind}" if kind in KINDS else ""
+    query = f"?kind={kind}" if kind in decided() else ""
     return {
         "tabs": [
             Tab(words, reverse(name, args=[slug]) + (query if of_a_kind else ""), name == here)

@@ -8,11 +8,9 @@ from django import forms
 from hits.forms import PageForm
 from hits.forms.parts import SumField
 from validation.domain.decisions import MOST_JUDGES, Method, Rule, RuleError
-from validation.domain.scales import WORDS, Dimension
 from validation.models import JudgingRound
-from validation.selectors.decisions import USUAL_K, labels_on
-from validation.selectors.judging import REVIEW
-from validation.views.words import DIMENSIONS
+from validation.registry import spec_of
+from validation.selectors.decisions import USUAL_K
 
 METHODS = {
     Method.MAJORITY: "Majority",
@@ -20,8 +18,6 @@ METHODS = {
     Method.WEIGHTED: "Weighted by reliability",
 }
 SHORT = {Method.MAJORITY: "Majority", Method.K_OF_N: "k of n", Method.WEIGHTED: "Weighted"}
-TITLES = {name: title for name, (title, _) in DIMENSIONS.items()}
-RATINGS = {"3": "good", "2": "okay", "1": "bad"}
 
 
 def rule_words(rule: Rule) -> str:
@@ -35,9 +31,8 @@ def rule_words(rule: Rule) -> str:
 
 def label_words(kind: str, dimension: str) -> dict[str, str]:
     """Return a dimension's labels with their words, the best first."""
-    if kind == REVIEW:
-        return {word: WORDS[Dimension(dimension)][word] for word in labels_on(kind, dimension)}
-    return dict(RATINGS)
+    asked = spec_of(kind).dimension(dimension)
+    return {str(label): asked.label_words(label) for label in asked.best_first}
 
 
 class RuleForm(PageForm):
@@ -78,7 +73,7 @@ class RuleForm(PageForm):
             },
         )
         self.dimension = dimension
-        self.title = TITLES.get(dimension, dimension.capitalize())
+        self.title = spec_of(kind).title_of(dimension)
         self.words = label_words(kind, dimension)
         self.fields["positive"].choices = list(self.words.items())  # type: ignore[attr-defined]
         self.rule: Rule | None = None

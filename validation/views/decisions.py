@@ -26,19 +26,16 @@ from hits.views.who import person
 from validation.domain import plots
 from validation.domain.decisions import Method, Rule
 from validation.domain.ratings import Judged
-from validation.domain.tables import in_order
 from validation.models import DecisionRun, ItemDecision, JudgingRound
+from validation.registry import decided, spec_of
 from validation.selectors import ask_more as asking
 from validation.selectors import decisions as selectors
-from validation.selectors.judging import REVIEW
 from validation.selectors.ratings import judged
-from validation.selectors.report import TITLES as KIND_TITLES
 from validation.selectors.report import Shown, counted, shown_items
 from validation.services import decisions as services
 from validation.services.ask_more import Ask, ask_one_more, plan_ask, set_limits
 from validation.views.decision_form import (
     SHORT,
-    TITLES,
     LimitsForm,
     RuleForm,
     label_words,
@@ -81,7 +78,7 @@ class ItemRow:
 @project_page()
 def decisions(request: HttpRequest, project: Project) -> HttpResponse:
     """Show the rules, what each method would decide, what was decided, and what is undecided."""
-    kind = _kind(request.POST.get("kind") or request.GET.get("kind") or selectors.KINDS[0])
+    kind = _kind(request.POST.get("kind") or request.GET.get("kind") or decided()[0])
     judgments = counted(project, kind)
     large = services.is_large(judgments)
     jobs, run = _jobs(project, kind), selectors.newest_run(project, kind)
@@ -102,7 +99,8 @@ def decisions(request: HttpRequest, project: Project) -> HttpResponse:
         "project": project,
         "section": "judging",
         "kind": kind,
-        "kinds": [(name, KIND_TITLES[name]) for name in selectors.KINDS],
+        "spec": spec_of(kind),
+        "kinds": [(name, spec_of(name).title) for name in decided()],
         "forms": forms,
         "wrong": [(form, error) for form in forms for error in _errors(form)],
         "judgments": judgments,
@@ -146,7 +144,7 @@ def ask_more(request: HttpRequest, project: Project, round_id: int) -> HttpRespo
     """Set up to how many judges, and launch the batch that asks one more about each undecided item."""
     rows = JudgingRound.objects.select_related("batch__project", "batch__instructions")
     first = get_object_or_404(rows, pk=round_id, batch__project=project, follows=None)
-    if first.batch.kind not in selectors.KINDS:
+    if first.batch.kind not in decided():
         raise Http404("There is no such page.")
     known = launched_before(project=project, once=launch_key(request.POST))
     if known is not None:  # sent twice, as by a double click: launched once, and both are told so
@@ -174,7 +172,7 @@ def ask_more(request: HttpRequest, project: Project, round_id: int) -> HttpRespo
         "asked": asked,
         "why": why,
         "rules": [
-            (TITLES.get(rule.dimension, rule.dimension), rule_words(rule))
+            (spec_of(first.batch.kind).title_of(rule.dimension), rule_words(rule))
             for rule in selectors.read_rules(first.batch.kind, first.rules).values()
         ],
         "row": asking.asking_rounds([first])[0],
@@ -185,7 +183,7 @@ def ask_more(request: HttpRequest, project: Project, round_id: int) -> HttpRespo
 
 
 def _kind(name: str) -> str:
-    if name not in selectors.KINDS:
+    if name not in decided():
         raise Http404("There is no such page.")
     return name
 
@@ -257,8 +255,8 @@ def _preview_at_hand(
 def _table(kind: str, preview: dict[str, Any] | None) -> list[tuple[str, list[PreviewLine]]]:
     """Return the preview as lines: a dimension's title, and each method with its counts and their bar."""
     return [
-        (TITLES.get(name, name), [_preview_line(method, by_method[method.value]) for method in Method])
-        for name, by_method in in_order(kind, preview or {})
+        (spec_of(kind).title_of(name), [_preview_line(method, by_method[method.value]) for method in Method])
+        for name, by_method in spec_of(kind).in_order(preview or {})
     ]
 
 
@@ -272,11 +270,11 @@ def _outcomes(run: DecisionRun | None) -> list[tuple[str, str, selectors.Counts]
         return []
     return [
         (
-            TITLES.get(name, name),
+            spec_of(run.kind).title_of(name),
             SHORT[Method(run.rules[name]["method"])],
             selectors.Counts.from_row(counts),
         )
-        for name, counts in in_order(run.kind, run.counts["dimensions"])
+        for name, counts in spec_of(run.kind).in_order(run.counts["dimensions"])
     ]
 
 
@@ -298,20 +296,17 @@ def _rows(project: Project, kind: str, run: DecisionRun, items: list[str]) -> li
 
 
 def _part(kind: str, row: ItemDecision, given: list[Judged], shown: Shown | None) -> Part:
-    candidate = row.item.partition("/")[2]
-    if kind == REVIEW:
-        votes = Counter(str(judgment.answer[row.dimension]) for judgment in given)
-    else:
-        votes = Counter(
-            str(rated["rating"])
-            for judgment in given
-            for rated in judgment.answer["ratings"]
-            if rated["candidate"] == candidate
-        )
+    spec, part = spec_of(kind), row.item.partition("/")[2]
+    votes = Counter(
+        str(label)
+        for judgment in given
+        for name, about, label in spec.labels(judgment.answer)
+        if (name, about) == (row.dimension, part)
+    )
     said = label_words(kind, row.dimension)
-    text = shown.texts.get(candidate, "") if shown and candidate else ""
+    text = shown.texts.get(part, "") if shown and part else ""
     return Part(
-        title=TITLES.get(row.dimension, row.dimension),
+        title=spec.title_of(row.dimension),
         text=text,
         votes=[(said[label], votes[label]) for label in said if votes[label]],
         support=row.support,

@@ -7,10 +7,10 @@ from typing import Any
 
 from hits.models import Project, Worker
 from validation.domain.quality import ALL_QUESTIONS, ALL_STATEMENTS
-from validation.domain.scales import WORDS, Dimension
+from validation.domain.spec import JudgingSpec
 from validation.models import WorkerQuality
+from validation.registry import spec_of
 from validation.selectors import quality
-from validation.selectors.report import TITLES
 
 SHOWN = 12  # links in one line
 LONGEST = 60  # characters of a quoted text
@@ -18,7 +18,6 @@ _ALL_COMPARED = "pairs that copy no earlier text, nearly or not"
 _SAME_WORDS_COMPARED = (
     "of the newest pairs; they copy none of their own, nearly or not, and nobody else’s word for word"
 )
-_RATINGS = {"1": "bad", "2": "okay", "3": "good"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,11 +60,12 @@ def _copied(pair: quality.CopiedPair) -> str:
 
 def _section(row: WorkerQuality) -> Section:
     kind = row.report.kind
-    lines = [line for line in _lines(row.figures) if line.of]
-    return Section(f"{TITLES[kind]}, judged", kind, row.report.computed_at, lines)
+    spec = spec_of(kind)
+    lines = [line for line in _lines(spec, row.figures) if line.of]
+    return Section(f"{spec.title}, judged", kind, row.report.computed_at, lines)
 
 
-def _lines(figures: Mapping[str, Any]) -> Iterator[Line]:
+def _lines(spec: JudgingSpec, figures: Mapping[str, Any]) -> Iterator[Line]:
     shown: Mapping[str, Any] = figures.get("shown", {})
 
     def line(name: str, key: str, note: str, links: Sequence[tuple[str, int]]) -> Line:
@@ -80,37 +80,43 @@ def _lines(figures: Mapping[str, Any]) -> Iterator[Line]:
     limit = figures.get("limits", {}).get("pace_seconds")
     note = "judgments that took long enough" + (f": at least {limit:g} s of active time" if limit else "")
     yield line("Pace", "pace", note, [(f"{pk}: {seconds:g} s", pk) for pk, seconds in shown.get("pace", ())])
-    yield line("Variety", "varied", _runs_note(shown.get("varied", ())), _runs(shown.get("varied", ())))
+    yield line(
+        "Variety", "varied", _runs_note(spec, shown.get("varied", ())), _runs(spec, shown.get("varied", ()))
+    )
 
 
 def _plain(keys: Sequence[int]) -> list[tuple[str, int]]:
     return [(str(key), key) for key in keys]
 
 
-def _runs_note(runs: Sequence[Mapping[str, Any]]) -> str:
+def _runs_note(spec: JudgingSpec, runs: Sequence[Mapping[str, Any]]) -> str:
     note = "judgments outside long runs of one answer"
     if not runs:
         return note
     longest = max(runs, key=lambda run: run["length"])
     share = f"{100 * longest['share']:.0f}%"
-    return (
-        f"{note}; the longest is {longest['length']} × {_label(longest)}, an answer given in {share} of cases"
-    )
+    said = f"{longest['length']} × {_label(spec, longest)}"
+    return f"{note}; the longest is {said}, an answer given in {share} of cases"
 
 
-def _runs(runs: Sequence[Mapping[str, Any]]) -> list[tuple[str, int]]:
+def _runs(spec: JudgingSpec, runs: Sequence[Mapping[str, Any]]) -> list[tuple[str, int]]:
     return [
-        (f"{run['length']} × {_label(run)}, from submission {run['assignments'][0]}", run["assignments"][0])
+        (
+            f"{run['length']} × {_label(spec, run)}, from submission {run['assignments'][0]}",
+            run["assignments"][0],
+        )
         for run in reversed(runs)
         if run["assignments"]
     ]
 
 
-def _label(run: Mapping[str, Any]) -> str:
+def _label(spec: JudgingSpec, run: Mapping[str, Any]) -> str:
     name, label = run["dimension"], run["label"]
-    if name == ALL_STATEMENTS:
-        return f"every statement {_RATINGS.get(label, label)}"
+    if name.startswith(ALL_STATEMENTS):
+        about = spec.dimension_of(name.rpartition(": ")[2]) if ": " in name else spec.dimensions[0]
+        return f"every statement {about.label_words(label)}"
     if name == ALL_QUESTIONS:
-        words = label.split(", ")
-        return ", ".join(WORDS[d].get(word, word) for d, word in zip(Dimension, words, strict=True))
-    return f"“{WORDS[Dimension(name)].get(label, label)}”" if name in set(Dimension) else f"“{label}”"
+        countable = [one for one in spec.dimensions if one.is_fixed]
+        words = zip(countable, label.split(", "), strict=False)
+        return ", ".join(one.label_words(word) for one, word in words)
+    return f"“{spec.by_name[name].label_words(label)}”" if name in spec.by_name else f"“{label}”"

@@ -15,20 +15,12 @@ from hits.models import Project
 from hits.services.errors import Refused
 from hits.views.access import project_page
 from hits.views.who import person
-from validation.domain.controls import scales_of
-from validation.domain.scales import WORDS, Dimension, Rating
 from validation.models import GoldItem
+from validation.registry import spec_of
 from validation.selectors import controls as selectors
-from validation.selectors.controls import GOLD_KINDS, JudgedUnit
-from validation.selectors.report import TITLES
+from validation.selectors.controls import JudgedUnit, gold_kinds
 from validation.services import controls as services
 
-_QUESTIONS = {
-    Dimension.BOXES: "Do the boxes show what the clue names?",
-    Dimension.REASONABLE: "Is the inference reasonable?",
-    Dimension.INTERESTING: "Is it interesting?",
-}
-_RATINGS = {Rating.BAD: "1 bad", Rating.OKAY: "2 okay", Rating.GOOD: "3 good"}
 LONGEST_ID = 64
 
 
@@ -169,14 +161,15 @@ def _desk(project: Project, kind: str) -> HttpResponse:
 
 def _gold(project: Project, pk: int) -> GoldItem:
     row = selectors.gold_of(project, pk)
-    if row is None or row.kind not in GOLD_KINDS:
+    if row is None or row.kind not in gold_kinds():
         raise Http404("There is no such page.")
     return row
 
 
 def _kind(query: QueryDict) -> str:
-    asked = query.get("kind", GOLD_KINDS[0])
-    if asked not in GOLD_KINDS:
+    kinds = gold_kinds()
+    asked = query.get("kind", kinds[0] if kinds else "")
+    if asked not in kinds:
         raise Http404("There is no such page.")
     return asked
 
@@ -186,20 +179,21 @@ def _frame(project: Project, kind: str) -> dict[str, Any]:
         "project": project,
         "section": "judging",
         "kind": kind,
-        "kinds": [(name, TITLES[name]) for name in GOLD_KINDS],
+        "kinds": [(name, spec_of(name).title) for name in gold_kinds()],
     }
 
 
 def _suggested(unit: JudgedUnit) -> dict[str, list[str | int]]:
     """Return the answers that the judges gave, where they are next to each other on the scale and not all of it.
 
-    About interest nothing is suggested: there people differ, and nobody is wrong.
+    About a matter of taste nothing is suggested: there people differ, and nobody is wrong.
     """
     result: dict[str, list[str | int]] = {}
-    for name, scale in scales_of(unit.unit.payload, unit.unit.batch.kind).items():
+    spec = spec_of(unit.unit.batch.kind)
+    for name, scale in spec.allowed(unit.unit.payload).items():
         given = [at for at, label in enumerate(scale) if unit.votes.get(name, {}).get(label)]
         narrow = 0 < len(given) < len(scale) and given[-1] - given[0] < len(given)
-        if narrow and name != Dimension.INTERESTING:
+        if narrow and not spec.dimension_of(name).is_taste:
             result[name] = [scale[at] for at in given]
     return result
 
@@ -208,7 +202,7 @@ def _ticked(data: QueryDict, kind: str, payload: Mapping[str, Any]) -> dict[str,
     """Return the answers that the form has ticked; what no page offers is left out."""
     return {
         name: [label for label in labels if str(label) in data.getlist(f"right-{name}")]
-        for name, labels in scales_of(payload, kind).items()
+        for name, labels in spec_of(kind).allowed(payload).items()
     }
 
 
@@ -218,17 +212,20 @@ def _questions(
     votes: Mapping[str, Mapping[str | int, int]],
     ticked: Mapping[str, Collection[str | int]],
 ) -> list[Question]:
-    texts = {row["id"]: row["inference"] for row in payload.get("candidates", ())}
+    spec = spec_of(kind)
     result = []
-    for name, labels in scales_of(payload, kind).items():
-        if kind == "observation_review":
-            dimension = Dimension(name)
-            text, words = _QUESTIONS[dimension], {label: WORDS[dimension][str(label)] for label in labels}
-        else:
-            text, words = texts[name], {label: _RATINGS[Rating(int(label))] for label in labels}
+    for name, labels in spec.allowed(payload).items():
+        dimension = spec.dimension_of(name)
         choices = [
-            Choice(str(label), words[label], votes.get(name, {}).get(label, 0), label in ticked.get(name, ()))
+            Choice(
+                str(label),
+                f"{label} {dimension.label_words(label)}"
+                if dimension.is_numeric
+                else dimension.label_words(label),
+                votes.get(name, {}).get(label, 0),
+                label in ticked.get(name, ()),
+            )
             for label in labels
         ]
-        result.append(Question(name, text, choices))
+        result.append(Question(name, spec.gold_text(payload, name), choices))
     return result

@@ -10,27 +10,25 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from hits.domain.facts import ImageFacts
-from hits.models import Batch, Observation, Project, Unit
-from hits.selectors import observations as collected
+from hits.models import Batch, Project, Record, Unit
+from hits.selectors import records as collected
 from hits.selectors.images import facts
 from hits.views.access import project_page
-from validation.domain.scales import SCALES, WORDS
+from validation.domain.spec import JudgingSpec
 from validation.domain.votes import RatingSummary
 from validation.selectors import judging as selectors
 from validation.selectors import report as reports
-from validation.selectors.judging import COMPARISON, REVIEW, ReviewTallies, SetJudgments
+from validation.selectors.judging import ReviewTallies, SetJudgments, comparison, review
 from validation.selectors.judging_overview import judged_pairs, round_lines, stand
-from validation.views.words import DIMENSIONS, SHARES
 
 PER_PAGE = 20
-HEADINGS = {dimension: DIMENSIONS[dimension.value][0] for dimension in SCALES}
 
 
 @dataclass(frozen=True, slots=True)
 class PairRow:
     """One judged pair as the table shows it: votes as (words, count) per dimension, and the verdict."""
 
-    observation: Observation
+    observation: Record
     image: ImageFacts
     cells: list[tuple[str, list[tuple[str, int]], bool | None]]
     judges: int
@@ -54,7 +52,7 @@ def judging(request: HttpRequest, project: Project) -> HttpResponse:
     """Show the newest figures, all rounds, and the judged pairs page by page; nothing is tallied over a project."""
     lines = round_lines(project)
     page = Paginator(judged_pairs(project), PER_PAGE).get_page(request.GET.get("page"))
-    report = reports.latest(project, REVIEW)
+    report = reports.latest(project, review().name)
     context = {
         "project": project,
         "section": "judging",
@@ -62,21 +60,21 @@ def judging(request: HttpRequest, project: Project) -> HttpResponse:
         "stand": stand(project, lines),
         "report": report,
         "behind": max(0, reports.since(report)) if report else 0,
-        "headline": _headline(report.figures) if report else [],
-        "headings": list(HEADINGS.values()),
+        "headline": _headline(review(), report.figures) if report else [],
+        "headings": [one.title for one in review().decided],
         "page": page,
         "rows": _pair_rows(project, list(page)),
     }
     return render(request, "validation/judging.html", context)
 
 
-def _headline(figures: dict[str, Any]) -> list[tuple[str, dict[str, Any], str]]:
+def _headline(spec: JudgingSpec, figures: dict[str, Any]) -> list[tuple[str, dict[str, Any], str]]:
     """Return (title, share, note) of each dimension that the report has a share of."""
     found = figures.get("dimensions", {})
     return [
-        (title, share, note)
-        for name, (title, note) in SHARES.items()
-        if (share := found.get(name, {}).get("share")) and share.get("of")
+        (one.share[0], share, one.share[1])
+        for one in spec.dimensions
+        if one.share and (share := found.get(one.name, {}).get("share")) and share.get("of")
     ]
 
 
@@ -86,16 +84,17 @@ def _pair_rows(project: Project, keys: Sequence[str]) -> list[PairRow]:
     return [_pair_row(found[key], tallies) for key in keys if key in found and key in tallies.pairs]
 
 
-def _pair_row(pair: Observation, tallies: ReviewTallies) -> PairRow:
+def _pair_row(pair: Record, tallies: ReviewTallies) -> PairRow:
     found = tallies.pairs[pair.instance_id]
     cells = [
         (
-            heading,
-            [(WORDS[d][word], count) for word, count in found.tallies[d].counts.items() if count],
-            found.verdicts[d],
+            one.title,
+            [(one.label_words(label), n) for label, n in found.tallies[one.name].counts.items() if n],
+            found.verdicts[one.name],
         )
-        for d, heading in HEADINGS.items()
+        for one in review().decided
     ]
+    assert pair.image is not None  # a pair always has its photo
     return PairRow(pair, facts(pair.image), cells, found.judges)
 
 
@@ -103,7 +102,7 @@ def _pair_row(pair: Observation, tallies: ReviewTallies) -> PairRow:
 @project_page()
 def ratings(request: HttpRequest, project: Project, batch_id: int) -> HttpResponse:
     """Show a comparison round's sets, page by page, each candidate beside its ratings."""
-    batch = Batch.objects.filter(project=project, kind=COMPARISON, pk=batch_id).first()
+    batch = Batch.objects.filter(project=project, kind=comparison().name, pk=batch_id).first()
     if batch is None:
         raise Http404("There is no such page.")
     batch.project = project
@@ -123,17 +122,16 @@ def ratings(request: HttpRequest, project: Project, batch_id: int) -> HttpRespon
 def _set_rows(batch: Batch, units: Iterable[Unit], judged: dict[str, SetJudgments]) -> list[SetRow]:
     rows = []
     for unit in units:
-        payload = unit.payload
-        texts = {c["id"]: c["inference"] for c in payload["candidates"]}
-        found = judged.get(payload["set"])
+        shown, item = comparison().view(unit.payload), comparison().item(unit.payload)
+        texts, found = shown.texts, judged.get(item)
         candidates = [(texts[c.candidate], c.ratings, c.summary) for c in found.candidates] if found else []
         candidates.sort(key=lambda row: -(row[2].mean or 0))
         images = {image.pk: image for image in unit.images.all()}
         rows.append(
             SetRow(
-                set_id=payload["set"],
-                image=facts(images[payload["image"]]),
-                boxes=payload["boxes"],
+                set_id=item,
+                image=facts(images[shown.image or 0]),
+                boxes=shown.groups[0]["boxes"],
                 candidates=candidates,
                 judges=found.judges if found else 0,
                 wanted=batch.opinions,

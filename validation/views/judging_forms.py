@@ -18,9 +18,10 @@ from hits.services import launch
 from hits.services.access import ASKED_FOR, access_for
 from hits.services.launch import MAX_OPINIONS, Terms
 from hits.views.costs import cost_context
-from validation.domain.controls import MOST_PERCENT, MOST_USES, ControlRole, Rates
+from validation.domain.control_types import MOST_PERCENT, ControlRole, Rates
+from validation.domain.controls import MOST_USES
 from validation.domain.sampling import MOST_SEED, Allotment, How, Selection, SelectionError, Stratum
-from validation.selectors.judging import REVIEW, Author
+from validation.selectors.judging import Author, review
 from validation.services.judging import RoundPlan
 
 SEEDS = 1_000_000  # a seed that nobody typed is below, so that it can be read out
@@ -190,7 +191,7 @@ class ReviewForm(ControlsForm):
             "strata": Stratum.WORKER.value,
             "allotment": Allotment.PROPORTIONAL.value,
         } | kwargs.pop("initial", {})
-        super().__init__(REVIEW, *args, initial=initial, **kwargs)
+        super().__init__(review().name, *args, initial=initial, **kwargs)
         self.authors, self.golds = authors, golds
         listed: Any = self.fields["workers"]
         listed.choices = [(str(author.worker), f"W-{author.worker}") for author in authors]

@@ -27,7 +27,7 @@ from validation.domain.localization import ImageScore
 from validation.domain.ratings import Judged
 from validation.domain.sampling import MOST_SEED
 from validation.selectors import localization as selectors
-from validation.selectors.localization import LOCALIZATION, InferenceRow, mark
+from validation.selectors.localization import InferenceRow, mark, matching
 from validation.services.judging import usual_pool
 from validation.services.localization import launch_localization
 from validation.views.judging_forms import SEEDS, TermsForm
@@ -56,7 +56,7 @@ class LocalizationForm(TermsForm):
             "seed": secrets.randbelow(SEEDS),
             "again": not available,
         }
-        super().__init__(LOCALIZATION, *args, initial=initial, usual_pool=pool, **kwargs)
+        super().__init__(matching().name, *args, initial=initial, usual_pool=pool, **kwargs)
         self.available, self.ever = available, ever
         self.fields["reward"].help_text = "US dollars for each photo."
         self.fields["pool"].label = "Who may match"

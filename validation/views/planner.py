@@ -10,22 +10,21 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_safe
 
-from hits import registry
 from hits.domain.costs import cost_table
 from hits.domain.money import format_usd
 from hits.forms import MoneyField, PageForm
 from hits.models import Project
 from hits.mturk.environments import current
-from hits.selectors import observations as collected
+from hits.observing.pairs import OBSERVATION
+from hits.selectors import records as collected
 from hits.selectors.forecast import forecast_for
 from hits.services import launch
 from hits.services.launch import MAX_OPINIONS, Terms
 from hits.views.access import project_page
 from validation.domain.planner import PlanError, Wish, coefficient_width, curve, items_for
 from validation.models import JudgingReport
-from validation.selectors.judging import REVIEW
+from validation.selectors.judging import review
 from validation.selectors.report import latest
-from validation.views.decision_form import TITLES
 
 USUAL_WIDTH, USUAL_RATE = 5, 90
 MOST_PERCENT = 100
@@ -87,7 +86,7 @@ class AlphaLine:
 @project_page()
 def planner(request: HttpRequest, project: Project) -> HttpResponse:
     """Show the form, and the plan for what it asks; nothing is written."""
-    report = latest(project, REVIEW)
+    report = latest(project, review().name)
     asked = bool(set(PlannerForm.base_fields) & set(request.GET))
     form = PlannerForm(request.GET if asked else _usual(project, report))
     context: dict[str, Any] = {}
@@ -100,7 +99,7 @@ def planner(request: HttpRequest, project: Project) -> HttpResponse:
         "project": project,
         "section": "judging",
         "form": form,
-        "kind": registry.get(REVIEW),
+        "kind": review().kind,
         "report": report,
     }
     return render(request, "validation/planner.html", context, status=200 if context.get("planned") else 400)
@@ -108,9 +107,9 @@ def planner(request: HttpRequest, project: Project) -> HttpResponse:
 
 def _usual(project: Project, report: JudgingReport | None) -> dict[str, Any]:
     """Return what the form begins with: the share that the newest report found, and all approved pairs."""
-    kind = registry.get(REVIEW)
+    kind = review().kind
     share = report.figures["dimensions"]["reasonable"]["share"]["percent"] if report else None
-    pairs = collected.accepted(project).count()
+    pairs = collected.accepted(project, OBSERVATION).count()
     return {
         "width": USUAL_WIDTH,
         "rate": round(share, 1) if share is not None else USUAL_RATE,
@@ -123,7 +122,7 @@ def _usual(project: Project, report: JudgingReport | None) -> dict[str, Any]:
 def _plan(project: Project, form: PlannerForm, report: JudgingReport | None) -> dict[str, Any]:
     wish = form.wish
     planned = items_for(wish)
-    kind = registry.get(REVIEW)
+    kind = review().kind
     reward, judges = form.cleaned_data["reward"], form.cleaned_data["judges"]
     cost = launch.estimate(kind=kind, terms=Terms(reward_cents=reward, opinions=judges), units=planned.items)
     rewards = f"Rewards, {planned.items:,} × {judges} judge{'' if judges == 1 else 's'}"
@@ -164,5 +163,5 @@ def _alphas(report: JudgingReport | None, items: int) -> list[AlphaLine]:
         if low is None or high is None or value is None or not row.get("items"):
             continue
         width = coefficient_width(pilot_width=high - low, pilot_items=row["items"], items=items)
-        lines.append(AlphaLine(TITLES.get(name, name), value, low, high, row["items"], width))
+        lines.append(AlphaLine(review().title_of(name), value, low, high, row["items"], width))
     return lines

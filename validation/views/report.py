@@ -16,8 +16,9 @@ from hits.models import Job, Project
 from hits.services.errors import Conflict, Refused
 from hits.views.access import project_page
 from validation.domain.ratings import Judged
-from validation.domain.tables import DIMENSIONS, MATCH, in_order
+from validation.domain.spec import JudgingSpec, Label, Scale
 from validation.models import JudgingReport
+from validation.registry import has_spec, names, spec_of, specs
 from validation.selectors import report as selectors
 from validation.selectors.localization import truths
 from validation.selectors.report import Item
@@ -30,7 +31,7 @@ _TYPES = {rater_rows.CSV: "text/csv; charset=utf-8", rater_rows.PARQUET: "applic
 
 
 def _kind(name: str) -> str:
-    if name not in selectors.KINDS:
+    if not has_spec(name):
         raise Http404("There is no such page.")
     return name
 
@@ -39,7 +40,7 @@ def _kind(name: str) -> str:
 @project_page()
 def judging_report(request: HttpRequest, project: Project) -> HttpResponse:
     """Show the newest report of a kind, how old it is, and the way to a new one."""
-    kind = _kind(request.GET.get("kind", selectors.KINDS[0]))
+    kind = _kind(request.GET.get("kind", names()[0]))
     newest = selectors.latest(project, kind)
     jobs = selectors.last_jobs(project, kind)
     job = jobs.get(selectors.report_key(project, kind))
@@ -47,7 +48,7 @@ def judging_report(request: HttpRequest, project: Project) -> HttpResponse:
         "project": project,
         "section": "judging",
         "kind": kind,
-        "kinds": list(selectors.TITLES.items()),
+        "kinds": [(spec.name, spec.title) for spec in specs()],
         "report": newest,
         "job": job if job and job.state in OPEN_JOB_STATES else None,
         "failed": _failed(job, newest),
@@ -64,23 +65,25 @@ def judging_report(request: HttpRequest, project: Project) -> HttpResponse:
 
 def _figures(request: HttpRequest, project: Project, newest: JudgingReport) -> dict[str, Any]:
     figures, kind = newest.figures, newest.kind
+    spec = spec_of(kind)
     keys = [row["item"] for found in figures["dimensions"].values() for row in found["hardest"]]
     shown = selectors.shown_items(project, kind, keys)
     page = Paginator(selectors.workers_of(newest), WORKERS_SHOWN).get_page(request.GET.get("page"))
     checked = figures.get("checked_at")
     return {
         "figures": figures,
+        "spec": spec,
         "age": parts.age(newest, project),
         "checked_at": datetime.fromisoformat(checked) if checked else newest.computed_at,
-        "tiles": parts.headline(figures),
+        "tiles": parts.headline(spec, figures),
         "dimensions": [
-            parts.dimension_parts(name, found, shown, kind)
-            for name, found in in_order(kind, figures["dimensions"])
+            parts.dimension_parts(spec, spec.dimension(name), found, shown)
+            for name, found in spec.in_order(figures["dimensions"])
         ],
         "axis": parts.plots.axis(),
         "box_facts": parts.box_facts(figures.get("boxes")),
         "time": parts.time_parts(figures.get("time")),
-        "batches": parts.batch_parts(figures),
+        "batches": parts.batch_parts(spec, figures),
         "workers": parts.worker_parts(page),
         "page": page,
     }
@@ -152,38 +155,34 @@ def judging_item(request: HttpRequest, project: Project, kind: str, key: str) ->
     found = selectors.item_of(project, _kind(kind), key)
     if found is None:
         raise Http404("There is no such item.")
-    truth = truths(project).get(key, {}) if kind == "localization_match" else {}
+    spec = spec_of(kind)
+    truth = truths(project, spec).get(key, {})
     context = {
         "project": project,
         "section": "judging",
         "kind": kind,
-        "kind_title": selectors.TITLES[kind],
+        "kind_title": spec.title,
+        "spec": spec,
+        "has_mean": any(one.is_numeric for one in spec.dimensions) and len(spec.dimensions) == 1,
         "item": found,
-        "headings": [parts.TITLES[name][0] for name in DIMENSIONS[kind]] if _is_whole(kind) else [],
+        "headings": [] if spec.has_parts else [one.title for one in spec.dimensions],
         "rounds": list(found.batches.items()),
-        "judges": [_judge(found, row) for row in found.judgments],
-        "rated": [] if _is_whole(kind) else _rated(found, kind, truth),
-        "decisions": [_decision(found, row) for row in found.decisions],
+        "judges": [_judge(spec, found, row) for row in found.judgments],
+        "rated": _rated(spec, found, truth) if spec.has_parts else [],
+        "decisions": [_decision(spec, found, row) for row in found.decisions],
     }
     return render(request, "validation/item.html", context)
 
 
-def _is_whole(kind: str) -> bool:
-    """Tell whether one label is given to the whole item in each dimension, as in a review."""
-    return kind == "observation_review"
-
-
-def _judge(item: Item, row: Judged) -> dict[str, Any]:
-    labels = [
-        (parts.TITLES[name][0], parts.label_words(name, row.answer.get(name, "–")))
-        for name in DIMENSIONS[row.kind]
-    ]
-    worker = item.workers.get(row.worker) if row.worker is not None else None
+def _judge(spec: JudgingSpec, item: Item, row: Judged) -> dict[str, Any]:
+    given = {name: label for name, _, label in spec.labels(row.answer)}
     return {
         "row": row,
-        "worker": worker,
+        "worker": item.workers.get(row.worker) if row.worker is not None else None,
         "name": _name(item, row),
-        "labels": labels if _is_whole(row.kind) else [],
+        "labels": []
+        if spec.has_parts
+        else [(one.title, one.label_words(given.get(one.name, "–"))) for one in spec.dimensions],
     }
 
 
@@ -192,41 +191,55 @@ def _name(item: Item, row: Judged) -> str:
     return str(worker) if worker else f"Imported {row.rater[1:9]}"
 
 
-def _rated(item: Item, kind: str, truth: dict[str, str]) -> list[dict[str, Any]]:
+def _rated(spec: JudgingSpec, item: Item, truth: Mapping[str, Label]) -> list[dict[str, Any]]:
     """Return a row for each part of the item with what each judge said of it, in the judges' order."""
-    given: list[dict[str, Any]] = [_by_part(row) for row in item.judgments]
+    given = [_by_part(spec, row) for row in item.judgments]
     texts = dict(item.shown.texts) if item.shown else {}
     regions = item.shown.numbers if item.shown else {}
     rows = []
     for part in dict.fromkeys([*texts, *(part for answer in given for part in answer)]):
-        labels = [answer.get(part) for answer in given]
-        numbers = [label for label in labels if isinstance(label, int)]
-        words = [_part_words(kind, label, truth.get(part), regions) for label in labels]
+        labels = [answer.get(part, {}) for answer in given]
+        numbers = [label for one in labels for label in one.values() if isinstance(label, int)]
+        words = [_part_words(spec, one, truth.get(part), regions) for one in labels]
         said = list(zip((_name(item, row) for row in item.judgments), words, strict=True))
-        mean = sum(numbers) / len(numbers) if numbers else None
-        own = regions.get(truth.get(part, ""))
+        mean = sum(numbers) / len(numbers) if numbers and len(spec.dimensions) == 1 else None
+        own = regions.get(str(truth.get(part, "")))
         row = {"part": part, "text": texts.get(part) or part, "labels": said, "mean": mean}
         rows.append(row | {"own": own, "colour": own and (own - 1) % COLOURS + 1})
     return rows
 
 
-def _by_part(row: Judged) -> dict[str, Any]:
-    if row.kind == "localization_match":
-        return {match["inference"]: match["region"] for match in row.answer.get("matches", ())}
-    return {rating["candidate"]: rating["rating"] for rating in row.answer.get("ratings", ())}
+def _by_part(spec: JudgingSpec, row: Judged) -> dict[str, dict[str, Any]]:
+    """Return an answer's labels by part and dimension."""
+    found: dict[str, dict[str, Any]] = {}
+    for name, part, label in spec.labels(row.answer):
+        found.setdefault(part, {})[name] = label
+    return found
 
 
-def _part_words(kind: str, label: object, truth: str | None, numbers: Mapping[str, int]) -> str:
-    if label is None:
+def _part_words(
+    spec: JudgingSpec, labels: Mapping[str, Any], truth: Label | None, numbers: Mapping[str, int]
+) -> str:
+    """Return what a judge said of one part: the label of each dimension."""
+    if not labels:
         return "–"
-    if kind == "localization_match":
+    words = [_one_label(spec, name, label, truth, numbers) for name, label in labels.items()]
+    return "; ".join(words)
+
+
+def _one_label(
+    spec: JudgingSpec, name: str, label: Any, truth: Label | None, numbers: Mapping[str, int]
+) -> str:
+    dimension = spec.dimension(name)
+    if not dimension.is_fixed and dimension.scale is Scale.NOMINAL:
         number = numbers.get(str(label))
         return "right" if label == truth else f"region {number}" if number else "another region"
-    return f"{label} {parts.label_words('rating', label)}"
+    if dimension.is_numeric and dimension.words:
+        return f"{label} {dimension.label_words(label)}"
+    return dimension.label_words(label)
 
 
-def _decision(item: Item, row: Any) -> dict[str, Any]:
+def _decision(spec: JudgingSpec, item: Item, row: Any) -> dict[str, Any]:
     part = row.item.removeprefix(f"{item.key}/") if row.item != item.key else ""
     text = item.shown.texts.get(part, part) if item.shown and part else ""
-    title = parts.TITLES.get(row.dimension, (row.dimension, ""))[0]
-    return {"title": title if row.dimension != MATCH else "Region", "text": text, "row": row}
+    return {"title": spec.title_of(row.dimension), "text": text, "row": row}

@@ -6,25 +6,17 @@ from typing import Any
 from hits.domain.money import format_dollars
 from hits.models import Project
 from validation.domain import plots
-from validation.domain.scales import WORDS, Dimension
-from validation.domain.tables import MATCH, RATING, in_order
+from validation.domain.dimension_report import ALPHA_KEYS, metric_of
+from validation.domain.spec import Dimension, JudgingSpec, Scale
 from validation.models import JudgingReport, WorkerQuality
 from validation.selectors import report as selectors
 from validation.selectors.report import Shown
-from validation.views.words import DIMENSIONS as TITLES
-from validation.views.words import SHARES
 
 COEFFICIENTS = {
     "alpha_ordinal": "Krippendorff’s α, ordinal",
     "alpha_nominal": "Krippendorff’s α, nominal",
     "alpha_interval": "Krippendorff’s α, interval",
     "fleiss": "Fleiss’ κ",
-}
-_RATINGS = {"1": "bad", "2": "okay", "3": "good"}
-_ROUND_NOTES = {
-    Dimension.REASONABLE.value: "share in favour, α ordinal",
-    RATING: "mean rating from 1 to 3, α ordinal",
-    MATCH: "how often two people choose the same region",
 }
 EVIDENCE = (
     ("gold", "Known answers"),
@@ -35,42 +27,53 @@ EVIDENCE = (
 )
 
 
-def label_words(dimension: str, label: object) -> str:
-    """Return a label as people read it."""
-    if dimension == RATING:
-        return _RATINGS.get(str(label), str(label))
-    if dimension in WORDS:
-        return WORDS[Dimension(dimension)].get(str(label), str(label))
-    return str(label)
-
-
 def dimension_parts(
-    name: str, figures: Mapping[str, Any], shown: Mapping[str, Shown], kind: str
+    spec: JudgingSpec, dimension: Dimension, figures: Mapping[str, Any], shown: Mapping[str, Shown]
 ) -> dict[str, Any]:
-    """Return one dimension's section: bar, coefficients, heat table and hardest items."""
-    words = [label_words(name, label) for label, _ in figures["labels"]]
+    """Return one dimension's section: bar, coefficients, heat table, hardest items: what its scale has of them."""
+    words = [dimension.label_words(label) for label, _ in figures["labels"]]
+    is_multiple, is_text = dimension.scale is Scale.MULTIPLE, dimension.scale is Scale.TEXT
     percent = figures["coefficients"].get("percent") or {}
     return {
-        "name": name,
-        "title": TITLES[name][0],
-        "question": TITLES[name][1],
-        "bar": plots.stacked(list(zip(words, (n for _, n in figures["labels"]), strict=True))),
+        "name": dimension.name,
+        "title": dimension.title,
+        "question": dimension.question,
+        "is_text": is_text,
+        "texts": figures["ratings"] if is_text else 0,
+        "median_words": figures.get("median_words"),
+        "bar": ""
+        if is_multiple or is_text
+        else plots.stacked(list(zip(words, (n for _, n in figures["labels"]), strict=True))),
         "low": words[0] if words else "",
         "high": words[-1] if words else "",
+        "is_ordered": dimension.is_ordered,
         "items": figures["items"],
         "ratings": figures["ratings"],
         "raters": figures["raters"],
-        "coefficients": [
-            _coefficient(title, figures["coefficients"][key])
-            for key, title in COEFFICIENTS.items()
-            if key in figures["coefficients"]
-        ],
+        "coefficients": _coefficients(figures["coefficients"]),
         "percent": {key: _percent(percent.get(key)) for key in ("value", "low", "high")}
         | {"items": percent.get("items", 0)},
+        "unanimity": figures.get("unanimity"),
+        "by_label": [_label_row(dimension, row) for row in figures.get("by_label", ())],
         "heat": plots.heat(figures["confusion"], words, figures["examples"]),
         "words": words,
-        "hardest": [_hard(name, row, shown.get(row["item"])) for row in figures["hardest"]],
-        "kind": kind,
+        "hardest": [_hard(dimension, row, shown.get(row["item"])) for row in figures["hardest"]],
+        "kind": spec.name,
+    }
+
+
+def _coefficients(found: Mapping[str, Any]) -> list[dict[str, Any]]:
+    return [_coefficient(title, found[key]) for key, title in COEFFICIENTS.items() if key in found]
+
+
+def _label_row(dimension: Dimension, row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return one label of a multiple choice: how often it was ticked, and how far judges agree on it."""
+    return {
+        "words": dimension.label_words(row["label"]),
+        "ticked": row["ticked"],
+        "of": row["ratings"],
+        "percent": 100 * row["ticked"] / row["ratings"] if row["ratings"] else None,
+        "coefficients": _coefficients(row["coefficients"]),
     }
 
 
@@ -83,12 +86,12 @@ def _percent(value: float | None) -> float | None:
     return None if value is None else 100 * value
 
 
-def _hard(name: str, row: Mapping[str, Any], shown: Shown | None) -> dict[str, Any]:
-    votes = [f"{count} {label_words(name, label)}" for label, count in row["labels"]]
+def _hard(dimension: Dimension, row: Mapping[str, Any], shown: Shown | None) -> dict[str, Any]:
+    votes = [f"{count} {dimension.label_words(label)}" for label, count in row["labels"]]
     return {
         "item": row["item"],
         "disagreement": row["disagreement"],
-        "votes": votes if name != MATCH else [f"{len(votes)} different regions"],
+        "votes": votes if dimension.is_fixed else [f"{len(votes)} different regions"],
         "image": shown.image if shown else None,
         "boxes": [box for group in shown.groups for box in group["boxes"]] if shown else [],
         "clue": shown.clue if shown else None,
@@ -96,11 +99,12 @@ def _hard(name: str, row: Mapping[str, Any], shown: Shown | None) -> dict[str, A
     }
 
 
-def headline(figures: Mapping[str, Any]) -> list[dict[str, Any]]:
+def headline(spec: JudgingSpec, figures: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the tiles at the head of the page: title, figure, its whole and a note."""
     tiles = []
-    for name, (title, note) in SHARES.items():
-        share = (figures["dimensions"].get(name) or {}).get("share")
+    for dimension in spec.dimensions:
+        found = figures["dimensions"].get(dimension.name) or {}
+        share, (title, note) = found.get("share"), dimension.share or ("", "")
         if share and share["percent"] is not None:
             undecided = f"; {share['undecided']:,} undecided" if share["undecided"] else ""
             interval = f"95% interval {share['low']:.1f} to {share['high']:.1f}%"
@@ -112,11 +116,10 @@ def headline(figures: Mapping[str, Any]) -> list[dict[str, Any]]:
                     f"{note}{undecided}. {interval}.",
                 )
             )
-    rating = figures["dimensions"].get(RATING)
-    if rating and rating["ratings"]:
-        tiles.append(
-            _tile("Mean rating", f"{rating['mean']:.2f}", "of 1 to 3", f"{rating['ratings']:,} ratings.")
-        )
+        if dimension.is_numeric and found.get("ratings") and found["mean"] is not None:
+            low, high = dimension.labels[0], dimension.labels[-1]
+            whole, note = f"of {low} to {high}", f"{found['ratings']:,} ratings."
+            tiles.append(_tile(f"Mean {dimension.title.lower()}", f"{found['mean']:.2f}", whole, note))
     pairwise = figures.get("pairwise")
     if pairwise and pairwise["value"] is not None:
         note = f"Human against human as the leaderboard counts it, chance 0; {_interval(pairwise)}"
@@ -188,23 +191,29 @@ def time_parts(time: Mapping[str, Any] | None) -> dict[str, Any] | None:
     return {"seconds": seconds, "rates": rates, **time}
 
 
-def batch_parts(figures: Mapping[str, Any]) -> dict[str, Any]:
+def batch_parts(spec: JudgingSpec, figures: Mapping[str, Any]) -> dict[str, Any]:
     """Return the table of rounds: each with its name and its figures by dimension."""
     names = selectors.batch_names(row["batch"] for row in figures["batches"])
-    dimensions = [name for name, _ in in_order(figures["kind"], figures["dimensions"])]
+    dimensions = [
+        spec.dimension(name)
+        for name, _ in spec.in_order(figures["dimensions"])
+        if spec.dimension(name).scale is not Scale.TEXT
+    ]
     rows = []
     for row in figures["batches"]:
-        cells = [(TITLES[name][0], _cell(row["dimensions"].get(name))) for name in dimensions]
+        cells = [(one.title, _cell(one, row["dimensions"].get(one.name))) for one in dimensions]
         rows.append({**row, "name": names.get(row["batch"], f"Batch {row['batch']}"), "cells": cells})
     return {
-        "titles": [TITLES[name][0] for name in dimensions],
+        "titles": [one.title for one in dimensions],
         "rows": rows,
-        "note": _ROUND_NOTES.get(dimensions[0], "") if dimensions else "",
+        "note": dimensions[0].round_note if dimensions else "",
     }
 
 
-def _cell(row: Mapping[str, Any] | None) -> dict[str, Any] | None:
-    return {**row, "same": _percent(row["percent"])} if row else None
+def _cell(dimension: Dimension, row: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    if not row:
+        return None
+    return {**row, "alpha": row.get(ALPHA_KEYS[metric_of(dimension)]), "same": _percent(row["percent"])}
 
 
 def worker_parts(rows: Iterable[WorkerQuality]) -> dict[str, Any]:

@@ -19,11 +19,11 @@ from hits.views.access import project_page
 from hits.views.balance import forget_balance
 from hits.views.costs import refusal_context, with_funds
 from hits.views.who import person
-from validation.domain.controls import ControlRole
+from validation.domain.control_types import ControlRole
 from validation.domain.sampling import WORDS
 from validation.selectors import judging as selectors
 from validation.selectors.controls import usable_golds
-from validation.selectors.judging import REVIEW, Found
+from validation.selectors.judging import Found, review
 from validation.services.judging import launch_review, usual_pool
 from validation.views.judging_forms import ReviewForm
 
@@ -47,7 +47,7 @@ def review_new(request: HttpRequest, project: Project) -> HttpResponse:
         authors,
         waiting,
         request.POST or None,
-        golds=len(usable_golds(project, REVIEW)),
+        golds=len(usable_golds(project, review().name)),
         initial=_wished(request.GET),
         usual_pool=usual_pool(project),
     )

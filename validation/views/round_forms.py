@@ -11,7 +11,7 @@ from hits.forms import MoneyField, PageForm, typed_cost
 from hits.models import Image
 from hits.services.launch import Terms
 from validation.domain.outcome import PassRule
-from validation.selectors.rounds import QUALIFICATION, TRAINING
+from validation.selectors.rounds import qualifying_kind, training_kind
 from validation.services.rounds import IMAGES_IN_A_SET, PAIRS, Admission, Question
 
 MOST_PLACES = 5000
@@ -49,7 +49,6 @@ class PhotosField(forms.MultipleChoiceField):
 class RoundForm(PageForm):
     """What both kinds of rounds ask for."""
 
-    kind_name = ""
     name = forms.CharField(
         max_length=120,
         required=False,
@@ -59,8 +58,12 @@ class RoundForm(PageForm):
     reward = MoneyField(least=1, label="Reward", help_text="US dollars for each submission.")
     countries = CountriesField()
 
+    def kind_name(self) -> str:
+        """Return the kind that the round asks."""
+        raise NotImplementedError
+
     def __init__(self, images: Sequence[Image], *args: Any, **kwargs: Any) -> None:
-        self.kind = registry.get(self.kind_name)
+        self.kind = registry.get(self.kind_name())
         initial = {"reward": self.kind.reward_cents} | kwargs.pop("initial", {})
         super().__init__(*args, initial=initial, **kwargs)
         self.images = images
@@ -81,7 +84,6 @@ class RoundForm(PageForm):
 class QualificationForm(RoundForm):
     """A qualification round: photos in threes, places, pass rule, exam."""
 
-    kind_name = QUALIFICATION
     applicants = forms.IntegerField(
         min_value=1, max_value=MOST_PLACES, label="Applicants", help_text="Each of them may apply once."
     )
@@ -99,6 +101,10 @@ class QualificationForm(RoundForm):
     exam_needed = forms.IntegerField(
         min_value=0, max_value=QUESTIONS, label="Right answers needed", help_text="0 asks for none."
     )
+
+    def kind_name(self) -> str:
+        """Return the kind that the round asks."""
+        return qualifying_kind()
 
     def __init__(self, images: Sequence[Image], *args: Any, **kwargs: Any) -> None:
         initial = {"applicants": 50, "needed": PassRule().needed, "graders": "1", "exam_needed": 0}
@@ -193,13 +199,16 @@ def _is_used(fields: Sequence[forms.BoundField]) -> bool:
 class TrainingForm(RoundForm):
     """A training round: photos and places."""
 
-    kind_name = TRAINING
     places = forms.IntegerField(
         min_value=1,
         max_value=MOST_PLACES,
         label="Places",
         help_text="A worker who trains twice takes two.",
     )
+
+    def kind_name(self) -> str:
+        """Return the kind that the round asks."""
+        return training_kind()
 
     def __init__(self, images: Sequence[Image], *args: Any, places: int = 10, **kwargs: Any) -> None:
         super().__init__(images, *args, initial={"places": places}, **kwargs)

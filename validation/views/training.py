@@ -11,11 +11,11 @@ from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
 from hits.domain.geometry import labels
-from hits.domain.observation import ObservationPair
 from hits.domain.states import Role, TrainingOutcome
 from hits.domain.text import row_number
 from hits.models import Assignment, Project
 from hits.mturk.boto import marketplace
+from hits.observing.pairs import ObservationPair
 from hits.selectors.review import Looked, look
 from hits.selectors.roles import may
 from hits.services import review
@@ -120,7 +120,7 @@ def _attempt(found: Looked, project: Project, kept: Mapping[str, str]) -> dict[s
     earlier = training.earlier_attempts(found.assignment, project)
     return {
         "look": found,
-        "cards": [_card(pair, kept) for pair in found.pairs],
+        "cards": [_card(pair, kept) for pair in found.evidence["pairs"]],
         "whole": Spot(Place().field, words(Place()), kept.get(Place().field, "")),
         "summary": kept.get("summary", ""),
         "earlier": [(row, _told(row)) for row in earlier],
@@ -148,7 +148,7 @@ def _card(pair: ObservationPair, kept: Mapping[str, str]) -> CardSpots:
 
 def _told(row: training.Earlier) -> list[tuple[str, str]]:
     """Return an earlier attempt's remarks as (where, what)."""
-    boxes = {pair.index: labels(len(pair.boxes), pair.index) for pair in row.look.pairs}
+    boxes = {pair.index: labels(len(pair.boxes), pair.index) for pair in row.look.evidence.get("pairs", ())}
     return lines_of(row.feedback.remarks if row.feedback else (), boxes)
 
 

@@ -3,6 +3,7 @@
 from argparse import ArgumentParser
 from typing import Any
 
+from curation.families.sherlock.evaluation_plan import ALL
 from curation.management.ablation_report import as_json, as_lines, statement
 from curation.management.encoder_names import absolute_encoder
 from curation.management.rows import split_called, version_called
@@ -11,7 +12,6 @@ from curation.scorer.recipes import ours
 from curation.selectors.jobs import ABLATIONS
 from curation.services.ablation_tables import ablation_table
 from curation.services.ablations import AblationOptions, request_ablations
-from curation.versions.evaluation_plan import ALL
 from hits.management.base import bad_input, emit_json
 from hits.management.jobs import JobCommand
 from hits.management.rows import project_called

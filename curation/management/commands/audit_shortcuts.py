@@ -5,11 +5,11 @@ from typing import Any
 
 from curation.evaluation.measures import MEASURES, figure_of
 from curation.evaluation.shortcuts import Shortcut
+from curation.families.sherlock.evaluation_plan import ALL
 from curation.management.rows import split_called, version_called
 from curation.models import Evaluation
 from curation.selectors.jobs import SHORTCUTS
 from curation.services.shortcuts import ShortcutOptions, request_shortcuts
-from curation.versions.evaluation_plan import ALL
 from hits.management.base import emit_json
 from hits.management.jobs import JobCommand
 from hits.management.rows import project_called

@@ -5,6 +5,7 @@ from typing import Any
 
 from curation.features.encoder import DEFAULT_ENCODER
 from curation.management.encoder_names import absolute_encoder
+from curation.management.selections import add_selection, read_selection
 from curation.management.set_rules import NUMBERS, RULES, SOFT, add_rules, add_soft_deduplication
 from curation.negatives.options import Keep
 from curation.selectors.jobs import COMPARISON_ROUND
@@ -37,6 +38,7 @@ class Command(JobCommand):
             help=f"of plausibility: {DEFAULT_ENCODER} (default), clip:<hub id or folder>, clip-openvino:<folder>, or "
             "scorer:<name or number> of one that was trained or imported here",
         )
+        add_selection(parser)
         parser.add_argument("--seed", type=int, default=0, help="of every random draw")
         add_rules(parser)
         soft = parser.add_argument_group("soft de-duplication")
@@ -50,7 +52,7 @@ class Command(JobCommand):
         return request_comparison_round(
             project=project_called(options["project"]),
             by=None,
-            options=RoundOptions(**wanted),
+            options=RoundOptions(**wanted, selection=read_selection(options["selection"]).as_json()),
             encoder=options["encoder"],
             queue=queue,
         )

@@ -4,11 +4,11 @@ from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
 
+from curation.families.sherlock.evaluation_plan import chosen_proposals
+from curation.families.sherlock.evaluation_sets import WrittenSets, write_evaluation_sets
 from curation.management.evaluation_options import add_set_options, set_options
 from curation.management.rows import split_called, version_called
 from curation.records import InvalidInput
-from curation.versions.evaluation_plan import chosen_proposals
-from curation.versions.evaluation_sets import WrittenSets, write_evaluation_sets
 from hits.management.base import DeerstalkerCommand, bad_input, emit_json, interrupted
 from hits.management.rows import project_called
 

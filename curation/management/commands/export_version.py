@@ -1,23 +1,26 @@
-"""``manage.py export_version NAME --out DIR [--format sherlock] [--project P] [--real] [--regions] [--json]``."""
+"""``manage.py export_version NAME --out DIR [--format sherlock] [--project P] [--selection FILE] [--real] …``."""
 
 from argparse import ArgumentParser
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from curation.management.selections import add_selection, read_selection
 from curation.models import DatasetVersion
 from curation.records import InvalidInput
 from curation.selectors.versions import versions_named
 from curation.services import make_sealed_version, seal_version
-from curation.versions.export_sherlock import ExportRefused, Written, check_target, export_version
-from curation.versions.read import check_export
+from curation.versions.export import ExportRefused, Written, check_target, export_version
+from curation.versions.families import family_of_version
+from curation.versions.selection import Selection
 from hits.management.base import DeerstalkerCommand, bad_input, emit_json
 from hits.management.progress import ProgressLines
 from hits.management.rows import project_called
 from hits.models import Project
+from hits.registry import family_names
 from hits.services.errors import Refused
 
-FORMATS = ("sherlock",)
+FIGURES = ("images", "pairs", "comparison_sets", "judgments", "rows")
 
 
 class Command(DeerstalkerCommand):
@@ -30,45 +33,66 @@ class Command(DeerstalkerCommand):
         super().add_arguments(parser)
         parser.add_argument("name")
         parser.add_argument("--out", required=True, type=Path, help="a new or an empty folder")
-        parser.add_argument("--format", default="sherlock", help=f"one of: {', '.join(FORMATS)}")
+        parser.add_argument(
+            "--format",
+            default="",
+            help=f"the project's family, which is the default: {', '.join(family_names())}",
+        )
         parser.add_argument("--project", help="needed when the name does not tell")
         parser.add_argument(
             "--regions",
             action="store_true",
             help="write each comparison photo with its region highlighted, too",
         )
+        add_selection(parser)
         parser.add_argument("--real", action="store_true", help="refuse what may never be released as data")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Find or make the version, write its files, and read them back."""
-        if options["format"] not in FORMATS:
-            raise bad_input(f"--format {options['format']}: is not known; use {', '.join(FORMATS)}")
+        wanted = options["format"]
+        if wanted and wanted not in family_names():
+            raise bad_input(f"--format {wanted}: is not known; use {', '.join(family_names())}")
         project, version = _find(options["name"], options["project"])
+        if wanted and wanted != project.family:
+            raise bad_input(
+                f"--format {wanted}: {project.slug} holds {project.family}; use that, or leave it out"
+            )
         try:
             sealed_now = version is None or not version.is_sealed
             if sealed_now:
                 # Before anything is sealed for good, see that its files can be written.
                 check_target(options["out"], rehearsal=project.is_rehearsal, real=options["real"])
-            version = _sealed(project, version, options["name"])
+            selection = read_selection(options["selection"])
+            if version is not None and options["selection"]:
+                raise bad_input(
+                    f"--selection: version {version.name} stands already; its draft says what it holds"
+                )
+            version = _sealed(project, version, options["name"], selection)
             written = export_version(
                 version, options["out"], real=options["real"], regions=options["regions"]
             )
-            check_export(written.folder)
+            rows = family_of_version(version).check(written.folder)
         except (Refused, ExportRefused, InvalidInput) as error:
             raise bad_input(str(error)) from error
         except OSError as error:
             raise bad_input(f"--out {options['out']}: {error.strerror}; choose another folder") from error
-        self._report(version, written, sealed_now=sealed_now, options=options)
+        self._report(version, written, rows, sealed_now=sealed_now, options=options)
 
     def _report(
-        self, version: DatasetVersion, written: Written, *, sealed_now: bool, options: dict[str, Any]
+        self,
+        version: DatasetVersion,
+        written: Written,
+        rows: int,
+        *,
+        sealed_now: bool,
+        options: dict[str, Any],
     ) -> None:
         if options["json"]:
             emit_json(self, _facts(version, written, sealed_now=sealed_now))
             return
         mark = " (a rehearsal, not for release)" if version.rehearsal else ""
         self.stdout.write(
-            f"{version.name}{mark}: {version.statistics['pairs']} pairs in {len(written.files)} files "
+            f"{version.name}{mark}: {rows} {family_of_version(version).main.words[1]} in {len(written.files)} files "
             f"under {written.folder}; seal {written.seal}"
         )
 
@@ -85,10 +109,16 @@ def _find(name: str, slug: str | None) -> tuple[Project, DatasetVersion | None]:
     return project or _only_project(name), None
 
 
-def _sealed(project: Project, version: DatasetVersion | None, name: str) -> DatasetVersion:
+def _sealed(
+    project: Project, version: DatasetVersion | None, name: str, selection: Selection
+) -> DatasetVersion:
     if version is None:
         return make_sealed_version(
-            project=project, name=name, by=None, progress=ProgressLines(f"Sealing {name}, photos checked:")
+            project=project,
+            name=name,
+            by=None,
+            selection=selection,
+            progress=ProgressLines(f"Sealing {name}, photos checked:"),
         )
     return seal_version(version=version, by=None, progress=ProgressLines(f"Sealing {name}, photos checked:"))
 
@@ -109,10 +139,7 @@ def _facts(version: DatasetVersion, written: Written, *, sealed_now: bool) -> di
         "sealed_now": sealed_now,
         "seal": written.seal,
         "out": str(written.folder),
-        "images": version.statistics["images"],
-        "pairs": version.statistics["pairs"],
-        "comparison_sets": version.statistics["comparison_sets"],
-        "judgments": version.statistics["judgments"],
+        **{name: version.statistics[name] for name in FIGURES if name in version.statistics},
         "exclusions": version.exclusions,
         "files": [asdict(file) for file in written.files],
     }

@@ -49,7 +49,7 @@ class Compensation(HitKind):
         return []
 
     def page_unit(
-        self, unit: Mapping[str, Any], images: Mapping[int, ImageFacts], seed: str
+        self, unit: Mapping[str, Any], images: Mapping[int, ImageFacts], seed: str, arm: int | None = None
     ) -> dict[str, Any]:
         """Return which work it was, in words."""
         return {"task": unit["task"], "stored": unit["stored"]}

@@ -52,7 +52,7 @@ class HtmlTemplate(HitKind):
         return []
 
     def page_unit(
-        self, unit: Mapping[str, Any], images: Mapping[int, ImageFacts], seed: str
+        self, unit: Mapping[str, Any], images: Mapping[int, ImageFacts], seed: str, arm: int | None = None
     ) -> dict[str, Any]:
         """Return nothing: the old page gets its values in a document of its own, inside a frame without rights."""
         return {}

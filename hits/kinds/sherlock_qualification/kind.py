@@ -6,13 +6,14 @@ from typing import Any, ClassVar, Self
 
 from pydantic import Field, field_validator, model_validator
 
-from hits import observing
+from hits.domain.exam import ExamScore, GradableItem
 from hits.domain.facts import ImageFacts
-from hits.domain.observation import Confidence, ExamScore, GradedPair
 from hits.domain.states import Purpose
 from hits.domain.text import MAX_CLUE, MAX_INFERENCE
 from hits.hints.card import Card, Rule
 from hits.kind import FieldError, HitKind, Schema
+from hits.observing import kind as observing
+from hits.observing.pairs import Confidence
 
 PHOTOS = 3
 PAIRS = 3
@@ -153,7 +154,7 @@ class SherlockQualification(HitKind):
         return list(unit["images"])
 
     def page_unit(
-        self, unit: Mapping[str, Any], images: Mapping[int, ImageFacts], seed: str
+        self, unit: Mapping[str, Any], images: Mapping[int, ImageFacts], seed: str, arm: int | None = None
     ) -> dict[str, Any]:
         """Return photos, questions and limits; which choice is right stays here."""
         return {
@@ -180,16 +181,15 @@ class SherlockQualification(HitKind):
         exam, more = _check_exam(unit["questions"], answer.exam)
         return {"images": photos, "exam": exam}, errors + more
 
-    def graded_pairs(self, unit: Mapping[str, Any], answer: Mapping[str, Any]) -> list[GradedPair]:
+    def gradable(self, unit: Mapping[str, Any], answer: Mapping[str, Any]) -> list[GradableItem]:
         """Return all nine pairs, photo by photo."""
         return [
-            GradedPair(
+            GradableItem(
                 item=PAIRS * place + number - 1,
                 image=photo["image"],
                 number=number,
-                clue=pair["clue"],
-                inference=pair["inference"],
-                confidence=Confidence(pair["confidence"]),
+                texts=(("I spy", pair["clue"]), ("It might indicate that", pair["inference"])),
+                note=Confidence(pair["confidence"]).name.lower(),
             )
             for place, photo in enumerate(answer["images"])
             for number, pair in enumerate(photo["pairs"], start=1)

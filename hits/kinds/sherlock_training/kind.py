@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from hits.domain.states import Purpose
-from hits.observing import ObservingKind
+from hits.observing.kind import ObservingKind
 
 
 class SherlockTraining(ObservingKind):

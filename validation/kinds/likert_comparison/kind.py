@@ -7,11 +7,12 @@ from typing import Any, ClassVar, Final, Literal
 
 from pydantic import Field, field_validator
 
+from hits.domain.evidence import Row
 from hits.domain.facts import ImageFacts
 from hits.domain.states import Purpose
 from hits.domain.text import MAX_CLUE, MAX_INFERENCE
 from hits.kind import FieldError, HitKind, Schema, UnitBox
-from validation.domain.scales import Rating
+from validation.kinds.likert_comparison.ratings import Rating
 
 MAX_CANDIDATES = 20
 PER_PAGE: Final = 10
@@ -74,6 +75,7 @@ class LikertComparison(HitKind):
     purpose: ClassVar[Purpose] = Purpose.JUDGING
     reward_cents: ClassVar[int] = 55
     assignments_per_hit: ClassVar[int] = 2
+    arms: ClassVar[int] = 2
     usual_seconds: ClassVar[int] = 120
     duration_seconds: ClassVar[int] = 20 * 60
     Unit: ClassVar[type[Schema]] = Unit
@@ -84,7 +86,7 @@ class LikertComparison(HitKind):
         return [unit["image"]]
 
     def page_unit(
-        self, unit: Mapping[str, Any], images: Mapping[int, ImageFacts], seed: str
+        self, unit: Mapping[str, Any], images: Mapping[int, ImageFacts], seed: str, arm: int | None = None
     ) -> dict[str, Any]:
         """Return image, region and the candidates, shuffled by ``seed``: equal for equal seeds."""
         return {
@@ -94,16 +96,24 @@ class LikertComparison(HitKind):
             # Units that were launched before these options have neither.
             "reference": unit.get("reference"),
             "per_page": unit.get("per_page", PER_PAGE),
-            "candidates": _shuffled(unit, seed),
+            "candidates": _ordered(unit, seed, arm),
         }
 
     def region(self, unit: Mapping[str, Any]) -> list[UnitBox]:
         """Return the boxes of the region that is rated."""
         return [UnitBox(**box) for box in unit["boxes"]]
 
-    def shown(self, unit: Mapping[str, Any], seed: str) -> dict[str, Any]:
+    def shown(self, unit: Mapping[str, Any], seed: str, arm: int | None = None) -> dict[str, Any]:
         """Return ``{"order": [...]}``: the candidates' ids from top to bottom, as the page of this seed has them."""
-        return {"order": [candidate["id"] for candidate in _shuffled(unit, seed)]}
+        return {"order": [candidate["id"] for candidate in _ordered(unit, seed, arm)]}
+
+    def answer_lines(self, unit: Mapping[str, Any], answer: Mapping[str, Any]) -> list[Row]:
+        """Return each candidate's text with its rating."""
+        texts = {candidate["id"]: candidate["inference"] for candidate in unit["candidates"]}
+        return [
+            Row(texts.get(row["candidate"], row["candidate"]), str(row["rating"]))
+            for row in answer["ratings"]
+        ]
 
     def check_answer(
         self, unit: Mapping[str, Any], images: Mapping[int, ImageFacts], answer: Schema
@@ -118,10 +128,15 @@ class LikertComparison(HitKind):
         return {"ratings": tidy}, errors
 
 
-def _shuffled(unit: Mapping[str, Any], seed: str) -> list[dict[str, Any]]:
+def _ordered(unit: Mapping[str, Any], seed: str, arm: int | None) -> list[dict[str, Any]]:
+    """Return the candidates in the order of an arm: one drawn from the set itself, or its reverse.
+
+    Two judges see each candidate at mirrored places, so that every mean place is the same. Attempts from before there
+    were arms have none, and an order drawn from their seed.
+    """
     candidates = list(unit["candidates"])
-    Random(seed).shuffle(candidates)  # noqa: S311 - an order of display, no secret
-    return candidates
+    Random(seed if arm is None else f"set {unit['set']}").shuffle(candidates)  # noqa: S311 - an order, no secret
+    return candidates[::-1] if arm else candidates
 
 
 def _check_ids(wanted: list[str], given: list[str]) -> list[FieldError]:

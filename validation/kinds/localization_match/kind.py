@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 from pydantic import Field, ValidationInfo, field_validator
 
+from hits.domain.evidence import Row
 from hits.domain.facts import ImageFacts
 from hits.domain.states import Purpose
 from hits.domain.text import MAX_INFERENCE
@@ -87,6 +88,7 @@ class LocalizationMatch(HitKind):
     purpose: ClassVar[Purpose] = Purpose.JUDGING
     reward_cents: ClassVar[int] = 50
     assignments_per_hit: ClassVar[int] = 2
+    arms: ClassVar[int] = 2
     usual_seconds: ClassVar[int] = 120
     duration_seconds: ClassVar[int] = 20 * 60
     Unit: ClassVar[type[Schema]] = Unit
@@ -97,10 +99,10 @@ class LocalizationMatch(HitKind):
         return [unit["image"]]
 
     def page_unit(
-        self, unit: Mapping[str, Any], images: Mapping[int, ImageFacts], seed: str
+        self, unit: Mapping[str, Any], images: Mapping[int, ImageFacts], seed: str, arm: int | None = None
     ) -> dict[str, Any]:
         """Return image, regions with letters, and inferences, both in this seed's order; never the truth."""
-        order = self.shown(unit, seed)
+        order = self.shown(unit, seed, arm)
         boxes = {row["id"]: row["boxes"] for row in unit["regions"]}
         texts = {row["id"]: row["text"] for row in unit["inferences"]}
         return {
@@ -112,9 +114,28 @@ class LocalizationMatch(HitKind):
             "inferences": [{"id": key, "text": texts[key]} for key in order["inferences"]],
         }
 
-    def shown(self, unit: Mapping[str, Any], seed: str) -> dict[str, Any]:
+    def shown(self, unit: Mapping[str, Any], seed: str, arm: int | None = None) -> dict[str, Any]:
         """Return both orders as ids; they are drawn apart, so that neither tells of the other."""
-        return {name: _shuffled(unit[name], f"{seed}/{name}") for name in ("regions", "inferences")}
+        # One order drawn from the set itself, or its reverse; from the seed, of attempts from before there were arms.
+        drawn_from = seed if arm is None else f"set {unit['set']}"
+        orders = {name: _shuffled(unit[name], f"{drawn_from}/{name}") for name in ("regions", "inferences")}
+        return {name: order[::-1] if arm else order for name, order in orders.items()}
+
+    def marks(self, unit: Mapping[str, Any], answer: Mapping[str, Any] | None) -> list[dict[str, Any]]:
+        """Return the regions, numbered as the unit lists them."""
+        return [
+            {"index": number, "boxes": region["boxes"], "label": "Region"}
+            for number, region in enumerate(unit["regions"], start=1)
+        ]
+
+    def answer_lines(self, unit: Mapping[str, Any], answer: Mapping[str, Any]) -> list[Row]:
+        """Return each inference with the region that was chosen for it."""
+        texts = {row["id"]: row["text"] for row in unit["inferences"]}
+        regions = {region["id"]: f"Region {number}" for number, region in enumerate(unit["regions"], start=1)}
+        return [
+            Row(texts.get(row["inference"], row["inference"]), regions.get(row["region"], row["region"]))
+            for row in answer["matches"]
+        ]
 
     def check_answer(
         self, unit: Mapping[str, Any], images: Mapping[int, ImageFacts], answer: Schema

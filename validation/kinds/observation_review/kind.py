@@ -9,7 +9,7 @@ from hits.domain.facts import ImageFacts
 from hits.domain.states import Purpose
 from hits.domain.text import MAX_CLUE, MAX_INFERENCE
 from hits.kind import FieldError, HitKind, Schema, UnitBox
-from validation.domain.scales import BoxFit, Interest, Reasonable
+from validation.kinds.observation_review.scales import BoxFit, Interest, Reasonable
 
 
 class Unit(Schema):
@@ -56,7 +56,7 @@ class ObservationReview(HitKind):
         return [unit["image"]]
 
     def page_unit(
-        self, unit: Mapping[str, Any], images: Mapping[int, ImageFacts], seed: str
+        self, unit: Mapping[str, Any], images: Mapping[int, ImageFacts], seed: str, arm: int | None = None
     ) -> dict[str, Any]:
         """Return the image and the pair; nothing about its author."""
         return {
@@ -67,6 +67,10 @@ class ObservationReview(HitKind):
             "inference": unit["inference"],
             "confidence": unit["confidence"],
         }
+
+    def marks(self, unit: Mapping[str, Any], answer: Mapping[str, Any] | None) -> list[dict[str, Any]]:
+        """Return the pair's boxes under its own number."""
+        return [{"index": unit["obs_index"], "boxes": unit["boxes"], "label": "Region"}]
 
     def check_answer(
         self, unit: Mapping[str, Any], images: Mapping[int, ImageFacts], answer: Schema

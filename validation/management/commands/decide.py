@@ -8,6 +8,7 @@ from typing import Any
 from hits.management.base import DeerstalkerCommand, bad_input, emit_json
 from hits.management.rows import project_called
 from validation.domain.decisions import Rule, RuleError
+from validation.registry import decided
 from validation.selectors.decisions import rules_now
 from validation.services.decisions import decide_items
 
@@ -21,7 +22,7 @@ class Command(DeerstalkerCommand):
         """Declare the flags."""
         super().add_arguments(parser)
         parser.add_argument("--project", required=True)
-        parser.add_argument("--kind", required=True, help="observation_review or likert_comparison")
+        parser.add_argument("--kind", required=True, help=" or ".join(decided()))
         parser.add_argument(
             "--rules", type=Path, help="JSON file {dimension: rule}; the rules of the last run if absent"
         )

@@ -1,4 +1,4 @@
-"""``manage.py export_judgments --project P --kind likert_comparison --format leaderboard --out FILE [--json]``."""
+"""``manage.py export_judgments --project P --kind KIND --format leaderboard --out FILE [--json]``."""
 
 from argparse import ArgumentParser
 from pathlib import Path
@@ -6,7 +6,7 @@ from typing import Any
 
 from hits.management.base import DeerstalkerCommand, bad_input, emit_json
 from hits.management.rows import project_called
-from validation.domain.judgment_files import COMPARISON
+from validation.selectors.judging import comparison
 from validation.services.leaderboard import leaderboard_key, write_json
 
 FORMATS = ("leaderboard",)
@@ -22,7 +22,7 @@ class Command(DeerstalkerCommand):
         super().add_arguments(parser)
         parser.add_argument("--project", required=True)
         parser.add_argument(
-            "--kind", required=True, help=f"{COMPARISON}; rows of every kind: judging_report --rows"
+            "--kind", required=True, help=f"{comparison().name}; rows of every kind: judging_report --rows"
         )
         parser.add_argument("--format", default="leaderboard", help=f"one of: {', '.join(FORMATS)}")
         parser.add_argument("--out", required=True, type=Path, help="the answer key to write")
@@ -31,8 +31,9 @@ class Command(DeerstalkerCommand):
         """Write the key."""
         if options["format"] not in FORMATS:
             raise bad_input(f"--format {options['format']}: is not known; use {', '.join(FORMATS)}")
-        if options["kind"] != COMPARISON:
-            raise bad_input(f"--kind {options['kind']}: the leaderboard’s key holds {COMPARISON} only")
+        rated = comparison().name
+        if options["kind"] != rated:
+            raise bad_input(f"--kind {options['kind']}: the leaderboard’s key holds {rated} only")
         project = project_called(options["project"])
         made = leaderboard_key(project)
         write_json(options["out"], made.key)

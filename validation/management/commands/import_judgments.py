@@ -6,7 +6,7 @@ from typing import Any
 
 from hits.management.base import DeerstalkerCommand, emit_json
 from hits.management.rows import project_called
-from validation.selectors.report import KINDS
+from validation.registry import names
 from validation.services.imports import import_judgments
 
 
@@ -20,7 +20,7 @@ class Command(DeerstalkerCommand):
         super().add_arguments(parser)
         parser.add_argument("file", type=Path, help="an answer key (.json), or rows (.csv, .parquet)")
         parser.add_argument("--project", required=True)
-        parser.add_argument("--kind", required=True, help=f"one of: {', '.join(KINDS)}")
+        parser.add_argument("--kind", required=True, help=f"one of: {', '.join(names())}")
         parser.add_argument("--name", default="", help="what the import is called; the file's name if absent")
 
     def handle(self, *args: Any, **options: Any) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 from hits.management.base import DeerstalkerCommand, emit_json
 from hits.management.rows import project_called
 from validation.models import JudgingReport
-from validation.selectors.report import KINDS
+from validation.registry import names
 from validation.services.rater_rows import MadeRows, make_rows
 from validation.services.report import compute
 
@@ -25,7 +25,7 @@ class Command(DeerstalkerCommand):
         super().add_arguments(parser)
         parser.add_argument("--project", required=True)
         parser.add_argument(
-            "--kind", default=KINDS[0], help=f"one of: {', '.join(KINDS)}; the first if absent"
+            "--kind", default=names()[0], help=f"one of: {', '.join(names())}; the first if absent"
         )
         parser.add_argument("--rows", type=Path, metavar="DIR", help="folder for rows.csv and rows.parquet")
 

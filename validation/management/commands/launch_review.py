@@ -11,7 +11,7 @@ from hits.management.rows import project_called
 from hits.models import Project
 from hits.services.access import ASKED_FOR, access_for
 from hits.services.launch import Terms
-from validation.domain.controls import ControlError, Rates
+from validation.domain.control_types import ControlError, Rates
 from validation.domain.sampling import Allotment, How, Selection, SelectionError, Stratum
 from validation.selectors.judging import found_by
 from validation.services.judging import RoundPlan, launch_review, usual_pool

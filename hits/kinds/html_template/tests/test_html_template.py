@@ -15,7 +15,7 @@ def test_terms() -> None:
     assert KIND.purpose is Purpose.COLLECTING
     assert (KIND.bonus_cents, KIND.max_bonus_items) == (0, 0)
     assert KIND.image_ids(UNIT) == []
-    assert KIND.observations(UNIT, {"fields": []}) == []
+    assert KIND.records(UNIT, {"fields": []}) == []
 
 
 def test_a_unit_names_its_page_and_the_text_of_each_column() -> None:

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from hits.domain.exam import ExamScore
 from hits.domain.facts import ImageFacts
-from hits.domain.observation import Confidence, ExamScore
 from hits.domain.states import Purpose
 from hits.hints.card import Rule
 from hits.kind import InvalidAnswer, InvalidUnit
@@ -231,14 +231,14 @@ def test_sentences_are_counted_in_the_workers_favour(text: str, count: int) -> N
 
 
 def test_nine_pairs_are_graded_in_the_order_of_the_page() -> None:
-    pairs = KIND.graded_pairs(UNIT, answer())
+    pairs = KIND.gradable(UNIT, answer())
     assert [row.item for row in pairs] == list(range(9))
     assert [(row.image, row.number) for row in pairs] == [
         (image, n) for image in (7, 9, 8) for n in (1, 2, 3)
     ]
-    assert pairs[4].clue == "the cup 92 on the table"
-    assert pairs[4].confidence is Confidence.LIKELY
-    assert KIND.observations(UNIT, answer()) == [], "nothing of it goes into a dataset"
+    assert pairs[4].texts[0] == ("I spy", "the cup 92 on the table")
+    assert pairs[4].note == "likely"
+    assert KIND.records(UNIT, answer()) == [], "nothing of it goes into a dataset"
 
 
 def test_the_exam_is_scored_by_the_unit() -> None:

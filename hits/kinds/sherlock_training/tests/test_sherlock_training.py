@@ -35,7 +35,7 @@ def test_the_page_has_three_cards_and_no_bonus() -> None:
 def test_three_observations_are_taken_as_they_are() -> None:
     tidy = KIND.parse_answer(UNIT, IMAGES, observations())
     assert [row["index"] for row in tidy["observations"]] == [1, 2, 3]
-    assert [pair.bonus for pair in KIND.observations(UNIT, tidy)] == [False] * 3
+    assert [pair.bonus for pair in KIND.records(UNIT, tidy)] == [False] * 3
 
 
 def test_two_are_too_few_and_a_fourth_is_too_many() -> None:

@@ -1,0 +1,324 @@
+"""The leaderboard's tasks over one split of a sealed version: which pairs, boxes and ratings, and what is left out.
+
+Only photos that still stand are asked about. Chunks of retrieval are dealt over all sealed pairs and then lose those
+on photos that were taken down, so that every other pair stays in its chunk and figures from before and after can be
+compared. Test ids are hashes under a secret of this installation and the version's seal, so that the same version
+gives the same ids here and no one else can make them: what a scorer is measured with and what a leaderboard asks are
+the same.
+
+As in the published layout, public files of localization tell which inferences were written about an image, which
+narrows retrieval in the same split down for somebody who reads both; it cannot be had otherwise.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from django.conf import settings
+from django.utils.crypto import salted_hmac
+
+from curation.evaluation.held_keys import COMPARISON, LOCALIZATION, RETRIEVAL
+from curation.evaluation.sets import (
+    BOXES,
+    CHUNK,
+    MIN_INFERENCES,
+    Ids,
+    Localizable,
+    comparison_ids,
+    deal_chunks,
+    localizable,
+    localization_key,
+    retrieval_ids,
+    retrieval_key,
+)
+from curation.families.sherlock.read import BrokenExport, record_of
+from curation.models import DatasetVersion, ImageProposals, Part, ProposalRun, VersionImage, VersionRow
+from curation.records import InvalidInput, ObservationRecord, Region
+from curation.selectors.versions import splits_of
+from curation.versions.splits import UnknownSplit, split_of
+from hits.models import Image
+from validation.domain.leaderboard import answer_key
+
+TEXTS = ("inference", "clue")
+ALL = "all"
+_AT_ONCE = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class SetOptions:
+    """How the sets are made; the defaults are the paper's.
+
+    texts: whether inferences or clues are to be matched (paper 000 B.1); clues have no comparison. boxes: proposed
+    boxes per image. chunk: pairs per chunk of retrieval. min_inferences: fewest pairs of an image to match.
+    seed: of the draw of the chunks.
+    """
+
+    texts: str = TEXTS[0]
+    boxes: int = BOXES
+    chunk: int = CHUNK
+    min_inferences: int = MIN_INFERENCES
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.texts not in TEXTS:
+            raise InvalidInput(f"texts: {self.texts!r} is not known; use {' or '.join(TEXTS)}")
+        for name, least in (("boxes", 0), ("chunk", 2), ("min_inferences", 2), ("seed", 0)):
+            if getattr(self, name) < least:
+                raise InvalidInput(f"{name}: {getattr(self, name)} is too few; use at least {least}")
+
+
+@dataclass(frozen=True)
+class SplitSets:
+    """All that is asked about one split. Keys are made when they are asked for, one at a time.
+
+    chunks: of retrieval, without pairs on photos taken down. comparison: rated rows as they are exported. image_of:
+    row key of the standing photo by the address that rows use. run: where proposed boxes come from. left_out: counts
+    by reason.
+    """
+
+    version: DatasetVersion
+    split: str
+    options: SetOptions
+    ids: Ids
+    chunks: list[list[ObservationRecord]]
+    localization: Localizable
+    comparison: list[dict[str, Any]]
+    image_of: Mapping[str, int]
+    run: ProposalRun | None
+    left_out: Mapping[str, int]
+
+    @property
+    def title(self) -> str:
+        """What files call the split."""
+        return self.split or ALL
+
+    @cached_property
+    def expected(self) -> dict[str, int]:
+        """How many scores each file of a submission must hold; a task without anything is absent."""
+        counts = {f"{RETRIEVAL}_{number}": len(chunk) ** 2 for number, chunk in enumerate(self.chunks)}
+        pairs = sum(image.count for image in self.localization.images)
+        rated = sum(len(row["candidates"]) for row in self.comparison)
+        return {
+            name: count for name, count in {COMPARISON: rated, LOCALIZATION: pairs, **counts}.items() if count
+        }
+
+    @property
+    def photos(self) -> frozenset[str]:
+        """What rows call the photos that are asked about."""
+        paired = {pair.image.url for chunk in self.chunks for pair in chunk}
+        located = {pair.image.url for image in self.localization.images for pair in image.pairs}
+        return frozenset(paired | located | {row["image"]["url"] for row in self.comparison})
+
+    def kept_names(self, percent: int) -> list[str]:
+        """Return what keys call a share of the photos, and the pairs on them. Nobody else can make the same draw.
+
+        Raises:
+            InvalidInput: all photos, or none, would be kept.
+        """
+        ordered = sorted(self.photos, key=lambda url: self.ids.of("kept", url))
+        count = round(len(ordered) * percent / 100)
+        if not 0 < count < len(ordered):
+            raise InvalidInput(
+                f"private share: {percent} % of {len(ordered)} photos is {count}; keep one at least, and show one"
+            )
+        kept = set(ordered[:count])
+        pairs = {pair.instance_id for chunk in self.chunks for pair in chunk if pair.image.url in kept}
+        rated = {row["Input_iid"] for row in self.comparison if row["image"]["url"] in kept}
+        return sorted(kept | pairs | rated)
+
+    def raw(self, name: str) -> Mapping[str, Any]:
+        """Return the answer key of one file, as ``curation.evaluation.held_keys.Keys``."""
+        if name == COMPARISON:
+            return answer_key(self.rated_rows())
+        if name == LOCALIZATION:
+            return dict(self.localization_entries())
+        chunk = self.chunks[int(name.removeprefix(f"{RETRIEVAL}_"))]
+        return retrieval_key(chunk, retrieval_ids(chunk, self.ids))
+
+    def localization_entries(self) -> Iterator[tuple[str, dict[str, Any]]]:
+        """Yield the entries of localization's key, image by image."""
+        for image in self.localization.images:
+            yield from localization_key(image, self.ids)
+
+    def rated_rows(self) -> Iterator[dict[str, Any]]:
+        """Yield the comparison rows, each candidate with its ``test_id``."""
+        for row in self.comparison:
+            named = zip(row["candidates"], comparison_ids(row, self.ids), strict=True)
+            yield {**row, "candidates": [{**candidate, "test_id": test_id} for candidate, test_id in named]}
+
+
+def plan_sets(
+    version: DatasetVersion, *, split: str, proposals: ProposalRun | None, options: SetOptions | None = None
+) -> SplitSets:
+    """Return what is asked about a split of a sealed version. Reads only.
+
+    Args:
+        split: train, val or test; empty is the whole version.
+        proposals: a complete run of the version's project; absent leaves localization with proposed boxes out.
+
+    Raises:
+        InvalidInput: a draft, an unknown split or one without pairs, or a run that does not fit.
+    """
+    options = options or SetOptions()
+    split = _checked(version, split, proposals)
+    image_of = _standing(version)
+    left_out: Counter[str] = Counter()
+    sealed = list(_pairs(version, split, options.texts))
+    standing = [pair for pair in sealed if pair.image.url in image_of]
+    if not standing:
+        raise InvalidInput(_nothing(version, split))
+    left_out["pair_on_photo_taken_down"] += len(sealed) - len(standing)
+    located = localizable(
+        standing,
+        boxes=_boxes(proposals, image_of) if options.boxes else {},
+        least=options.min_inferences,
+        most_boxes=options.boxes,
+    )
+    compared = [] if options.texts == "clue" else list(_compared(version, split, image_of, left_out))
+    return SplitSets(
+        version=version,
+        split=split,
+        options=options,
+        ids=_ids(version, options),
+        chunks=_chunks(sealed, options, image_of),
+        localization=located,
+        comparison=compared,
+        image_of=image_of,
+        run=proposals,
+        left_out=dict(left_out + located.left_out),
+    )
+
+
+def pairs_outside(version: DatasetVersion, split: str) -> list[ObservationRecord]:
+    """Return the pairs of a version's other splits on photos that still stand; nothing is outside of the whole.
+
+    Raises:
+        InvalidInput: a row that cannot be read.
+    """
+    if not split:
+        return []
+    image_of = _standing(version)
+    others = sorted(set(splits_of(version)) - {"", split})
+    found = (pair for other in others for pair in _pairs(version, other, TEXTS[0]))
+    return sorted((pair for pair in found if pair.image.url in image_of), key=lambda pair: pair.instance_id)
+
+
+def newest_proposals(version: DatasetVersion) -> ProposalRun | None:
+    """Return the newest complete run of the version's project, if there is one."""
+    return ProposalRun.objects.filter(project=version.project_id, is_complete=True).order_by("-pk").first()
+
+
+def chosen_proposals(version: DatasetVersion, number: int | None) -> ProposalRun | None:
+    """Return the run of that number; the newest complete one without a number, and none for 0.
+
+    Raises:
+        InvalidInput: the project has no such run.
+    """
+    if number is None:
+        return newest_proposals(version)
+    if not number:
+        return None
+    found = ProposalRun.objects.filter(project=version.project_id, pk=number).first()
+    if found is None:
+        known = ProposalRun.objects.filter(project=version.project_id, is_complete=True)
+        names = ", ".join(str(pk) for pk in known.values_list("pk", flat=True)) or "none yet"
+        raise InvalidInput(f"proposals: the project has no run {number}; complete ones: {names}")
+    return found
+
+
+def _checked(version: DatasetVersion, split: str, proposals: ProposalRun | None) -> str:
+    if not version.is_sealed:
+        raise InvalidInput(f"version {version.name} is a draft: seal it first")
+    if proposals is not None and proposals.project_id != version.project_id:
+        raise InvalidInput(
+            f"proposals: run {proposals.pk} is of another project; choose one of this version's"
+        )
+    if proposals is not None and not proposals.is_complete:
+        raise InvalidInput(f"proposals: run {proposals.pk} is not complete; let it finish first")
+    try:
+        return str(split_of("" if split == ALL else split))
+    except UnknownSplit as error:
+        raise InvalidInput(str(error)) from error
+
+
+def _ids(version: DatasetVersion, options: SetOptions) -> Ids:
+    secret = salted_hmac(
+        "curation.evaluation_sets",
+        f"{version.manifest_sha256}/{options.texts}",
+        secret=settings.WORKER_HASH_SECRET,
+        algorithm="sha256",
+    )
+    return Ids(secret.digest())
+
+
+def _standing(version: DatasetVersion) -> dict[str, int]:
+    """Return the row key of each photo of the version that still stands, by the address that its rows use."""
+    images = Image.objects.filter(project=version.project_id, withdrawn_at__isnull=True).order_by("-pk")
+    by_hash = {sha256: pk for pk, sha256 in images.values_list("pk", "sha256").iterator(chunk_size=_AT_ONCE)}
+    sealed = VersionImage.objects.filter(version=version).values_list("url", "sha256")
+    return {url: by_hash[sha256] for url, sha256 in sealed.iterator(chunk_size=_AT_ONCE) if sha256 in by_hash}
+
+
+def _rows(version: DatasetVersion, part: Part, split: str) -> Iterator[dict[str, Any]]:
+    rows = VersionRow.objects.filter(version=version, part=part)
+    if split:
+        rows = rows.filter(split=split)
+    return rows.order_by("instance_id").values_list("row", flat=True).iterator(chunk_size=_AT_ONCE)
+
+
+def _pairs(version: DatasetVersion, split: str, texts: str) -> Iterator[ObservationRecord]:
+    """Yield all pairs of a sealed split, those on photos taken down too."""
+    for row in _rows(version, Part.OBSERVATION, split):
+        try:
+            pair = record_of(row)
+        except BrokenExport as error:
+            raise InvalidInput(str(error)) from error
+        yield replace(pair, inference=pair.clue) if texts == "clue" else pair
+
+
+def _chunks(
+    sealed: Sequence[ObservationRecord], options: SetOptions, image_of: Mapping[str, int]
+) -> list[list[ObservationRecord]]:
+    """Deal all sealed pairs, then drop those on photos taken down.
+
+    A chunk that lost all of its pairs goes, and so does one that lost all but one: that would be ranked first among
+    itself, and chunks count alike.
+    """
+    dealt = deal_chunks(sealed, size=options.chunk, rng=np.random.default_rng(options.seed))
+    standing = [[pair for pair in chunk if pair.image.url in image_of] for chunk in dealt]
+    kept = [
+        left for left, chunk in zip(standing, dealt, strict=True) if len(left) > 1 or len(left) == len(chunk)
+    ]
+    return kept or [left for left in standing if left]
+
+
+def _compared(
+    version: DatasetVersion, split: str, image_of: Mapping[str, int], left_out: Counter[str]
+) -> Iterator[dict[str, Any]]:
+    for row in _rows(version, Part.COMPARISON, split):
+        if row["image"]["url"] in image_of:
+            yield row
+        else:
+            left_out["comparison_set_on_photo_taken_down"] += 1
+
+
+def _boxes(run: ProposalRun | None, image_of: Mapping[str, int]) -> dict[str, list[Region]]:
+    if run is None:
+        return {}
+    rows = ImageProposals.objects.filter(run=run).values_list("image_id", "boxes")
+    found = {
+        image: [Region(*(int(side) for side in box[:4])) for box in boxes if min(box[2:4]) >= 1]
+        for image, boxes in rows.iterator(chunk_size=_AT_ONCE)
+    }
+    return {url: found[image] for url, image in image_of.items() if image in found}
+
+
+def _nothing(version: DatasetVersion, split: str) -> str:
+    names = ", ".join(name or ALL for name in splits_of(version)) or "none"
+    where = f"the split {split}" if split else "it"
+    return f"version {version.name}: {where} has no pair on a photo that still stands; its splits are {names}"

@@ -1,0 +1,246 @@
+"""Write evaluation sets as files, in the published leaderboard's layout.
+
+    OUT/public/test_retrieval/test_retrieval_0_instances.json, test_retrieval_0_instance_ids.json, …
+    OUT/held/test_retrieval/test_retrieval_0_answer_key.json, …      and so for localization and comparison
+    OUT/manifest.json
+
+``held`` holds the answer keys and is readable by its owner alone. Instances stand in the order of their test ids. A
+chunk of retrieval has a million instances, so files are written piece by piece.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from curation.evaluation.held_keys import COMPARISON, KEPT, LOCALIZATION, RETRIEVAL, in_file_order, task_of
+from curation.evaluation.sets import Asked, given_pairs, proposed_pairs, retrieval_ids
+from curation.families.sherlock.evaluation_plan import SetOptions, SplitSets, plan_sets
+from curation.files import partial_folder, put_folder
+from curation.models import DatasetVersion, ProposalRun
+from curation.records import ImageReference, InvalidInput, ObservationRecord, Region
+from curation.versions.export import ExportRefused, WrittenFile, check_target, pretty_json, write_file
+from hits.domain.hashing import canonical_json
+
+FORMAT = "deerstalker-evaluation-sets/1"
+MANIFEST = "manifest.json"
+PUBLIC, HELD = "public", "held"
+_LINES = 10_000
+Tell = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenSets:
+    """What was written. expected: scores per file of a submission; manifest_sha256: of the manifest's bytes.
+
+    photos: what instances call the photos that they ask about.
+    """
+
+    folder: Path
+    expected: Mapping[str, int]
+    left_out: Mapping[str, int]
+    manifest_sha256: str
+    files: tuple[WrittenFile, ...]
+    photos: frozenset[str]
+
+
+def write_evaluation_sets(
+    version: DatasetVersion,
+    *,
+    split: str,
+    out: Path,
+    proposals: ProposalRun | None,
+    options: SetOptions | None = None,
+    kept_percent: int = 0,
+    tell: Tell = lambda done, total: None,
+) -> WrittenSets:
+    """Write the three tasks of a split of a sealed version into ``out``, whole or not at all.
+
+    Args:
+        split: train, val or test; empty is the whole version. out: absent or empty.
+        proposals: where proposed boxes come from; localization has the annotators' regions alone without.
+        kept_percent: of the photos, whose names are written beside the keys; what is made of them is the caller's.
+        tell: told after each file how many of how many there are; may raise to stop.
+
+    Raises:
+        InvalidInput: a draft, a split without pairs, a run that does not fit, or a folder that cannot be used.
+    """
+    try:
+        check_target(out, rehearsal=version.rehearsal)
+    except ExportRefused as error:
+        raise InvalidInput(str(error)) from error
+    sets = plan_sets(version, split=split, proposals=proposals, options=options)
+    out.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        with partial_folder(out) as partial:
+            partial.mkdir()
+            (partial / HELD).mkdir(mode=0o700)
+            files = tuple(_write_all(partial, sets, tell))
+            if kept_percent:
+                names = {"percent": kept_percent, "names": sets.kept_names(kept_percent)}
+                files += (write_file(partial, f"{HELD}/{KEPT}", [pretty_json(names)]),)
+            manifest = write_file(partial, MANIFEST, [pretty_json(_manifest(sets, files))])
+            put_folder(partial, out)
+    except OSError as error:
+        raise InvalidInput(f"{out}: cannot be written ({error.strerror}); choose another folder") from error
+    return WrittenSets(out, sets.expected, sets.left_out, manifest.sha256, files, sets.photos)
+
+
+def _write_all(folder: Path, sets: SplitSets, tell: Tell) -> Iterator[WrittenFile]:
+    names = in_file_order(sets.expected)
+    for done, name in enumerate(names):
+        tell(done, len(names))
+        place = f"{sets.title}_{task_of(name)}/{sets.title}_{name}"
+        asked = _FILES[task_of(name)](sets, name)
+        asked.sort(key=lambda item: item[0])
+        yield write_file(folder, f"{PUBLIC}/{place}_instances.json", _json_list(line() for _, line in asked))
+        ids = (b'"%b"' % test_id.encode() for test_id, _ in asked)  # hexadecimal digits alone
+        yield write_file(folder, f"{PUBLIC}/{place}_instance_ids.json", _json_list(ids))
+        del asked
+        yield write_file(folder, f"{HELD}/{place}_answer_key.json", _key(sets, name))
+    tell(len(names), len(names))
+
+
+Line = tuple[str, Callable[[], bytes]]
+"""A test id and what makes its instance's JSON."""
+
+
+def _retrieval(sets: SplitSets, name: str) -> list[Line]:
+    chunk = sets.chunks[int(name.removeprefix(f"{RETRIEVAL}_"))]
+    regions = [_region_json(pair.image, pair.bboxes) for pair in chunk]
+    texts = [canonical_json(pair.inference) for pair in chunk]
+    ids = retrieval_ids(chunk, sets.ids)
+    n = len(chunk)
+    return [
+        (test_id, _Instance(regions[at // n], texts[at % n], test_id, RETRIEVAL))
+        for at, test_id in enumerate(ids)
+    ]
+
+
+def _localization(sets: SplitSets, name: str) -> list[Line]:
+    lines: list[Line] = []
+    for image in sets.localization.images:
+        about = image.pairs[0].image
+        given = [_region_json(about, pair.bboxes) for pair in image.matched]
+        proposed = [_region_json(about, [box]) for box in image.boxes]
+        lines += _located(given, image.matched, given_pairs(image, sets.ids))
+        lines += _located(proposed, image.pairs, proposed_pairs(image, sets.ids))
+    return lines
+
+
+def _located(
+    regions: Sequence[bytes], pairs: Sequence[ObservationRecord], asked: Iterable[Asked]
+) -> list[Line]:
+    texts = [canonical_json(pair.inference) for pair in pairs]
+    return [
+        (one.test_id, _Instance(regions[one.region], texts[one.text], one.test_id, LOCALIZATION))
+        for one in asked
+    ]
+
+
+def _comparison(sets: SplitSets, name: str) -> list[Line]:
+    lines: list[Line] = []
+    for row in sets.rated_rows():
+        image = ImageReference(**row["image"])
+        region = _region_json(image, [Region(**box) for box in row["region"]])
+        for candidate in row["candidates"]:
+            text, test_id = canonical_json(candidate["inference"]), candidate["test_id"]
+            lines.append((test_id, _Instance(region, text, test_id, COMPARISON)))
+    return lines
+
+
+_FILES: dict[str, Callable[[SplitSets, str], list[Line]]] = {
+    RETRIEVAL: _retrieval,
+    LOCALIZATION: _localization,
+    COMPARISON: _comparison,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Instance:
+    """One instance. ``region``: JSON of image and region, without the braces; ``text``: JSON of the inference."""
+
+    region: bytes
+    text: bytes
+    test_id: str
+    task: str
+
+    def __call__(self) -> bytes:
+        return b'{%b,"inference":%b,"test_id":"%b","extra_info":{"task":"%b"}}' % (
+            self.region, self.text, self.test_id.encode(), self.task.encode(),
+        )  # fmt: skip
+
+
+def _region_json(image: ImageReference, boxes: Sequence[Region]) -> bytes:
+    region = [{"height": b.height, "width": b.width, "left": b.left, "top": b.top} for b in boxes]
+    return canonical_json({"image": asdict(image), "region": region})[1:-1]
+
+
+def _key(sets: SplitSets, name: str) -> Iterator[bytes]:
+    """Return the pieces of a key's file: one entry a line, which a person's tools can read too."""
+    task = task_of(name)
+    if task == COMPARISON:
+        return iter([pretty_json(sets.raw(name))])
+    if task == LOCALIZATION:
+        return _json_object(
+            (test_id, canonical_json(entry)) for test_id, entry in sets.localization_entries()
+        )
+    chunk = sets.chunks[int(name.removeprefix(f"{RETRIEVAL}_"))]
+    names = [canonical_json(pair.instance_id) for pair in chunk]
+    pairs = (b"[%b,%b]" % (image, inference) for image in names for inference in names)
+    ids = retrieval_ids(chunk, sets.ids)
+    return _json_object(zip(ids, pairs, strict=True))
+
+
+def _manifest(sets: SplitSets, files: Sequence[WrittenFile]) -> dict[str, Any]:
+    located = sets.localization.images
+    return {
+        "format": FORMAT,
+        "project": sets.version.project.slug,
+        "version": sets.version.name,
+        "rehearsal": sets.version.rehearsal,
+        "seal": sets.version.manifest_sha256,
+        "split": sets.title,
+        "options": asdict(sets.options),
+        "proposals": proposals_json(sets.run),
+        "expected": sets.expected,
+        "retrieval": {"chunks": [len(chunk) for chunk in sets.chunks]},
+        "localization": {
+            "matched_images": sum(bool(image.matched) for image in located),
+            "matched_inferences": sum(len(image.matched) for image in located),
+            "images_with_proposed_boxes": sum(bool(image.boxes) for image in located),
+            "inferences_with_proposed_boxes": sum(len(image.pairs) for image in located if image.boxes),
+        },
+        "comparison": {"images": len(sets.comparison)},
+        "left_out": sets.left_out,
+        "files": [asdict(file) for file in files],
+    }
+
+
+def proposals_json(run: ProposalRun | None) -> dict[str, Any] | None:
+    """Return what manifests say of a run of proposals; None says that there are no proposed boxes."""
+    if run is None:
+        return None
+    return {"run": run.pk, "detector": run.detector, "revision": run.revision, "options": run.options}
+
+
+def _json_list(lines: Iterable[bytes]) -> Iterator[bytes]:
+    return _enclosed(lines, b"[", b"]")
+
+
+def _json_object(entries: Iterable[tuple[str, bytes]]) -> Iterator[bytes]:
+    return _enclosed((b'"%b":%b' % (test_id.encode(), value) for test_id, value in entries), b"{", b"}")
+
+
+def _enclosed(lines: Iterable[bytes], opening: bytes, closing: bytes) -> Iterator[bytes]:
+    """Return pieces of many lines each: a call of write a line would take most of the time."""
+    source = iter(lines)
+    yield opening + b"\n"
+    before = b""
+    while some := list(islice(source, _LINES)):
+        yield before + b",\n".join(some)
+        before = b",\n"
+    yield b"\n" + closing + b"\n"

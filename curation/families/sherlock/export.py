@@ -1,0 +1,54 @@
+"""Write a sealed version as the published Sherlock JSON and the leaderboard's layout."""
+
+from collections.abc import Collection, Iterable, Iterator
+from typing import Any
+
+from curation.families.sherlock import leaderboard
+from curation.families.sherlock.region_pictures import picture_name, region_pictures
+from curation.models import DatasetVersion, Part, VersionRow
+from curation.versions.export import pretty_json
+from hits.domain.hashing import canonical_json
+
+CHUNK = 1000
+
+
+def file_name(split: str) -> str:
+    """Return the name of a split's file of pairs; images without a split go to ``sherlock.json``."""
+    return f"sherlock_{split}.json" if split else "sherlock.json"
+
+
+def sherlock_files(version: DatasetVersion, *, regions: bool) -> Iterator[tuple[str, Iterable[bytes]]]:
+    """Yield the files of pairs by split, and of comparison sets as the leaderboard has them."""
+    pairs = VersionRow.objects.filter(version=version, part=Part.OBSERVATION)
+    splits = list(pairs.order_by("split").values_list("split", flat=True).distinct())
+    for split in splits:
+        yield file_name(split), _json_list(_rows(pairs.filter(split=split)))
+    compared = VersionRow.objects.filter(version=version, part=Part.COMPARISON)
+    if compared.exists():
+        rows = list(_rows(compared))  # a thousand sets at the most, and the key is one object
+        yield "comparison/instances.json", _json_list(leaderboard.instances(rows))
+        yield "comparison/answer_key.json", [pretty_json(leaderboard.answer_key(rows))]
+        ids = sorted(instance["test_id"] for instance in leaderboard.instances(rows))
+        yield "comparison/instance_ids.json", [pretty_json(ids)]
+        if regions:
+            yield from ((name, [picture]) for name, picture in region_pictures(version, rows))
+
+
+def _rows(rows: Any) -> Iterator[dict[str, Any]]:
+    return rows.order_by("pk").values_list("row", flat=True).iterator(chunk_size=CHUNK)
+
+
+def _json_list(values: Iterable[Any]) -> Iterator[bytes]:
+    """One value a line, so that a person's tools can read the file too."""
+    opening = b"[\n"
+    for value in values:
+        yield opening + canonical_json(value)
+        opening = b",\n"
+    yield b"[]\n" if opening == b"[\n" else b"\n]\n"
+
+
+def regions_left_out(version: DatasetVersion, written: Collection[str]) -> list[str]:
+    """Return which regions have no picture among the ``written`` files, since their photo was taken down."""
+    compared = VersionRow.objects.filter(version=version, part=Part.COMPARISON)
+    ids = compared.order_by("instance_id").values_list("instance_id", flat=True)
+    return [key for key in ids if picture_name(key) not in written]

@@ -1,0 +1,93 @@
+"""The Sherlock family: pairs are its records, comparison sets are put together of them and rated."""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+from curation.families.sherlock.export import regions_left_out, sherlock_files
+from curation.families.sherlock.read import check_export
+from curation.families.sherlock.rows import SET_LOST_A_PAIR, plan_rows
+from curation.families.sherlock.stats import Counting
+from curation.models import DatasetVersion, Pair
+from curation.models import Part as PartName
+from curation.versions.family import Accumulator, Family, Files, Part
+from curation.versions.plan import Plan, PlannedRow
+from curation.versions.selection import Reason
+
+
+class CorpusAccumulator(Accumulator):
+    """The statistics that the paper reports, with the counts of comparison sets and their judgments."""
+
+    def __init__(self) -> None:
+        self._pairs, self._annotators = Counting(), set[str]()
+        self._sets = self._judgments = 0
+
+    def add(self, row: PlannedRow) -> None:
+        """Count one row."""
+        if row.part == PartName.COMPARISON:
+            self._sets += 1
+            self._judgments += 2 * len(row.row["candidates"])
+            return
+        self._pairs.add(row.row, row.split)
+        self._annotators.update(row.workers)
+
+    def result(self) -> dict[str, Any]:
+        """Return the statistics."""
+        return self._pairs.result().as_dict() | {
+            "annotators": len(self._annotators),
+            "comparison_sets": self._sets,
+            "judgments": self._judgments,
+        }
+
+
+class SherlockFamily(Family):
+    """Observation pairs (Hessel et al. 2022, §3) and comparison sets (§4.3), in the published format."""
+
+    name: ClassVar[str] = "sherlock"
+    title: ClassVar[str] = "Sherlock"
+    parts: ClassVar[tuple[Part, ...]] = (
+        Part(PartName.OBSERVATION, ("pair", "pairs"), record_type=Pair.TYPE),
+        Part(PartName.COMPARISON, ("comparison set", "comparison sets"), authors=("annot1", "annot2")),
+    )
+    exclusion_words: ClassVar[Mapping[str, str]] = {
+        Reason.SIMULATED: "simulated answers",
+        Reason.IMAGE_TAKEN_DOWN: "pairs on photos that were taken down",
+        SET_LOST_A_PAIR: "comparison sets that lost one of their pairs",
+    }
+    file_words: ClassVar[Mapping[str, str]] = {
+        "comparison/instances.json": "Leaderboard instances",
+        "comparison/answer_key.json": "Leaderboard answer key",
+        "comparison/instance_ids.json": "Leaderboard ids, sorted",
+        "": "Sherlock JSON",
+    }
+
+    def plan(self, version: DatasetVersion, plan: Plan, follow: Callable[[int], None]) -> None:
+        """Add pairs and comparison sets."""
+        plan_rows(version, plan, follow)
+
+    def image_urls(self, row: Mapping[str, Any]) -> Sequence[str]:
+        """Return the pair's photo."""
+        return (row["inputs"]["image"]["url"],)
+
+    def row_template(self) -> str:
+        """Return clue and inference."""
+        return "curation/sherlock_row.html"
+
+    def statistics(self) -> Accumulator:
+        """Return the paper's statistics."""
+        return CorpusAccumulator()
+
+    def files(self, version: DatasetVersion, *, regions: bool = False) -> Files:
+        """Yield the published JSON by split, and the leaderboard's files."""
+        return sherlock_files(version, regions=regions)
+
+    def regions_left_out(self, version: DatasetVersion, written: Collection[str]) -> list[str]:
+        """Return the regions without a picture."""
+        return regions_left_out(version, written)
+
+    def check(self, folder: Path, *, images: Path | None = None) -> int:
+        """Prove an exported folder and return how many pairs it holds."""
+        return check_export(folder, images=images)
+
+
+FAMILY = SherlockFamily()

@@ -1,0 +1,278 @@
+"""Read an exported version and prove it: every file, row and image line against its hash.
+
+Needs the files only, no database. An error names the file and, where it can be told, the row.
+"""
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from curation.files import sha256_if_readable
+from curation.records import ImageReference, InvalidInput, ObservationRecord, Region
+from curation.sources.json_stream import iterate_list
+from curation.versions.seal import annotators_sha256
+from curation.versions.spool import Spool
+from hits.domain.hashing import content_sha256
+
+MANIFEST = "manifest.json"
+SEAL = "seal.jsonl"
+ANNOTATORS = "annotators.jsonl"
+STATISTICS = "statistics.json"
+ANSWER_KEY = "comparison/answer_key.json"
+
+
+class BrokenExport(InvalidInput):
+    """An export that is not what its seal says; the message names the file and the row."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReadVersion:
+    """A version as its files tell, all proven.
+
+    ``records`` are the pairs of all splits; ``raw`` the same as plain JSON; ``workers`` maps an instance
+    id to the keyed hash of its author; ``answer_key`` is ``None`` without a comparison part.
+    """
+
+    project: str
+    name: str
+    rehearsal: bool
+    seal: str
+    records: list[ObservationRecord]
+    raw: list[dict[str, Any]]
+    images: dict[str, str]
+    workers: dict[str, str]
+    statistics: dict[str, Any]
+    answer_key: dict[str, Any] | None
+
+
+_SCHEMA = """
+CREATE TABLE image (url TEXT PRIMARY KEY, sha256 TEXT) WITHOUT ROWID;
+CREATE TABLE sealed (part TEXT, id TEXT, sha256 TEXT, annotators TEXT, PRIMARY KEY (part, id)) WITHOUT ROWID;
+CREATE TABLE found (id TEXT PRIMARY KEY) WITHOUT ROWID;
+"""
+
+
+class _Seal:
+    """The lines of a seal and the ids of the pairs that were found so far; they wait on the disk."""
+
+    def __init__(self, header: dict[str, Any]) -> None:
+        self.header = header
+        self._spool = Spool(_SCHEMA)
+
+    def add(self, lines: Iterable[dict[str, Any]]) -> None:
+        """Take the lines below the header."""
+        for line in lines:
+            if "selection" in line:
+                continue
+            if "image" in line:
+                values = (line["image"], line["sha256"])
+                self._spool.run("INSERT OR REPLACE INTO image VALUES (?, ?)", values)
+            else:
+                row = (line["part"], line["row"], line["sha256"], line["annotators"])
+                self._spool.run("INSERT OR REPLACE INTO sealed VALUES (?, ?, ?, ?)", row)
+
+    def sha256_of(self, key: str) -> str | None:
+        """Return the hash of a pair; ``None`` for one that was not sealed."""
+        return self._of("SELECT sha256 FROM sealed WHERE part = 'observation' AND id = ?", key)
+
+    def annotators_of(self, part: str, key: str) -> str | None:
+        """Return the hash of a row's annotators; ``None`` for a row that was not sealed."""
+        return self._of("SELECT annotators FROM sealed WHERE part = ? AND id = ?", part, key)
+
+    def has_image(self, url: str) -> bool:
+        """Whether an image was sealed."""
+        return self._of("SELECT sha256 FROM image WHERE url = ?", url) is not None
+
+    def images(self) -> Iterator[tuple[str, str]]:
+        """Yield (url, sha256) of the images, by url."""
+        return (
+            (url, sha256) for url, sha256 in self._spool.rows("SELECT url, sha256 FROM image ORDER BY url")
+        )
+
+    def find(self, key: str) -> bool:
+        """Note that a file holds a pair; false for one that was noted before."""
+        return self._spool.run("INSERT OR IGNORE INTO found VALUES (?)", (key,)).rowcount == 1
+
+    def missing(self) -> tuple[int, str]:
+        """Return how many pairs no file holds, and the first of them."""
+        where = "FROM sealed WHERE part = 'observation' AND id NOT IN (SELECT id FROM found)"
+        (found,) = self._spool.rows(f"SELECT count(*), coalesce(min(id), '') {where}")
+        return found
+
+    def _of(self, query: str, *values: str) -> str | None:
+        found = self._spool.first(query, values)
+        return None if found is None else str(found)
+
+
+def read_version(folder: Path, *, images: Path | None = None) -> ReadVersion:
+    """Return the version in ``folder`` after checking everything that its seal covers. All of it is in memory.
+
+    Args:
+        folder: what ``export_version`` wrote.
+        images: a folder with the images under their urls as paths; checked too when given.
+
+    Raises:
+        BrokenExport: a file or row is missing, foreign or changed.
+    """
+    manifest = _load(folder, MANIFEST)
+    seal = _read_seal(folder, manifest)
+    raw = list(_checked_pairs(folder, manifest, seal))
+    workers = dict(_checked_annotators(folder, seal))
+    _check_files(folder, manifest)
+    if images is not None:
+        _check_images(images, seal)
+    names = {file["name"] for file in manifest["files"]}
+    return ReadVersion(
+        project=manifest["project"],
+        name=manifest["version"],
+        rehearsal=seal.header["rehearsal"],
+        seal=manifest["seal"],
+        records=[record_of(record) for record in raw],
+        raw=raw,
+        images=dict(seal.images()),
+        workers=workers,
+        statistics=_load(folder, STATISTICS),
+        answer_key=_load(folder, ANSWER_KEY) if ANSWER_KEY in names else None,
+    )
+
+
+def check_export(folder: Path, *, images: Path | None = None) -> int:
+    """Check all that ``read_version`` checks, in the same order, and return how many pairs there are.
+
+    Memory does not grow with the version.
+
+    Raises:
+        BrokenExport: a file or row is missing, foreign or changed.
+    """
+    manifest = _load(folder, MANIFEST)
+    seal = _read_seal(folder, manifest)
+    pairs = sum(record_of(record) is not None for record in _checked_pairs(folder, manifest, seal))
+    for _ in _checked_annotators(folder, seal):
+        pass
+    _check_files(folder, manifest)
+    if images is not None:
+        _check_images(images, seal)
+    return pairs
+
+
+def record_of(raw: dict[str, Any]) -> ObservationRecord:
+    """Return one published record as a plain value.
+
+    Raises:
+        BrokenExport: a field is missing or of another type.
+    """
+    try:
+        inputs = raw["inputs"]
+        return ObservationRecord(
+            instance_id=raw["instance_id"],
+            image=ImageReference(**inputs["image"]),
+            bboxes=tuple(Region(**box) for box in inputs["bboxes"]),
+            clue=inputs["clue"],
+            inference=raw["targets"]["inference"],
+            confidence=float(inputs["confidence"]),
+            obs_idx=inputs["obs_idx"],
+            split_idx=raw.get("split_idx"),
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        raise BrokenExport(f"record {raw.get('instance_id', '?')}: {error}") from error
+
+
+def _load(folder: Path, name: str) -> Any:
+    try:
+        return json.loads((folder / name).read_text("utf-8"))
+    except OSError as error:
+        raise BrokenExport(f"{name}: cannot be read ({error.strerror}); export the version again") from error
+    except ValueError as error:
+        raise BrokenExport(f"{name}: is no JSON ({error}); export the version again") from error
+
+
+def _lines(folder: Path, name: str) -> Iterator[tuple[int, dict[str, Any]]]:
+    try:
+        with (folder / name).open(encoding="utf-8") as file:
+            for number, line in enumerate(file, start=1):
+                yield number, json.loads(line)
+    except OSError as error:
+        raise BrokenExport(f"{name}: cannot be read ({error.strerror}); export the version again") from error
+    except ValueError as error:
+        raise BrokenExport(f"{name}: holds a line that is no JSON ({error})") from error
+
+
+def _read_seal(folder: Path, manifest: dict[str, Any]) -> _Seal:
+    digest = sha256_if_readable(folder / SEAL)
+    if digest != manifest.get("seal"):
+        raise BrokenExport(
+            f"{SEAL}: its sha256 is {digest or 'unknown'}, the manifest says {manifest.get('seal')}; "
+            "the seal is broken"
+        )
+    lines = _lines(folder, SEAL)
+    seal = _Seal(header=next(lines)[1])
+    if seal.header.get("rehearsal") != manifest.get("rehearsal"):
+        raise BrokenExport(f"{MANIFEST}: rehearsal is not what the seal says; the manifest was changed")
+    seal.add(line for _, line in lines)
+    return seal
+
+
+def _pair_files(manifest: dict[str, Any]) -> list[str]:
+    return [file["name"] for file in manifest["files"] if file["name"].startswith("sherlock")]
+
+
+def _checked_pairs(folder: Path, manifest: dict[str, Any], seal: _Seal) -> Iterator[dict[str, Any]]:
+    """Yield the pairs of all files, each checked against its hash; at the end, that none is missing."""
+    for name in _pair_files(manifest):
+        for position, record in enumerate(_records(folder, name)):
+            _check_pair(record, f"{name}: row {position}", seal)
+            yield record
+    missing, first = seal.missing()
+    if missing:
+        raise BrokenExport(f"row {first} stands in the seal but in no file ({missing} are missing)")
+
+
+def _check_pair(record: Any, place: str, seal: _Seal) -> None:
+    key = record.get("instance_id") if isinstance(record, dict) else None
+    sha256 = seal.sha256_of(str(key))
+    if sha256 is None:
+        raise BrokenExport(f"{place} ({key}) is not in the seal")
+    if content_sha256(record) != sha256:
+        raise BrokenExport(f"{place} ({key}) was changed after sealing")
+    if not seal.has_image(record["inputs"]["image"]["url"]):
+        raise BrokenExport(f"{place} ({key}) shows an image that the seal does not list")
+    if not seal.find(str(key)):
+        raise BrokenExport(f"{place} ({key}): the files of pairs hold a row twice; export the version again")
+
+
+def _records(folder: Path, name: str) -> Iterator[Any]:
+    """Yield the values of a file that is one JSON list, one in memory at a time."""
+    try:
+        for located in iterate_list(folder / name):
+            yield located.value
+    except InvalidInput as error:
+        raise BrokenExport(f"{name}: is no list of records ({error}); export the version again") from error
+
+
+def _checked_annotators(folder: Path, seal: _Seal) -> Iterator[tuple[str, str]]:
+    """Yield (id, keyed hash of its author) of each pair; lines of other parts are checked only."""
+    for number, line in _lines(folder, ANNOTATORS):
+        part, key = line.get("part"), line.get("instance_id")
+        who = [line[name] for name in ("worker", "annot1", "annot2") if name in line]
+        if annotators_sha256(str(key), who) != seal.annotators_of(str(part), str(key)):
+            raise BrokenExport(f"{ANNOTATORS}: line {number} ({key}) is not what was sealed")
+        if part == "observation":
+            yield str(key), line["worker"]
+
+
+def _check_files(folder: Path, manifest: dict[str, Any]) -> None:
+    for file in manifest["files"]:
+        digest = sha256_if_readable(folder / file["name"])
+        if not digest:
+            raise BrokenExport(f"{file['name']}: is missing; export the version again")
+        if digest != file["sha256"]:
+            raise BrokenExport(f"{file['name']}: was changed after it was written")
+
+
+def _check_images(folder: Path, seal: _Seal) -> None:
+    for url, sha256 in seal.images():
+        digest = sha256_if_readable(folder / url)
+        if digest != sha256:
+            raise BrokenExport(f"{url}: {'is missing' if not digest else 'is another image than was sealed'}")

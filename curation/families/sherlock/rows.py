@@ -1,0 +1,161 @@
+"""What a version of a project would hold now: rows in the published format, and what is left out and why.
+
+Only confirmed work that was approved, on images that were not taken down; never a simulated answer
+outside a rehearsal. Ratings are, for each split, those of the newest round that is judged completely and has sets
+in it: paper 000 reports comparison on val and on test (table 3). Source of the format: the published corpus and
+leaderboard files.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from curation.models import ComparisonRound, ComparisonSet, DatasetVersion, Pair, Part
+from curation.selectors import pairs as collected
+from curation.selectors.rounds import is_judged, launched_rounds, launched_sets
+from curation.versions.choices import Choices
+from curation.versions.plan import Plan, PlannedRow, image_reference, worker_hash
+from curation.versions.selection import Reason
+from curation.versions.splits import UnknownSplit, split_of
+from curation.versions.spool import BATCH
+from hits.domain.states import AssignmentStatus
+from hits.models import Project, Worker
+from hits.selectors.records import author_of, is_simulated
+from validation.selectors.judging import SetJudgments, likert_judgments
+
+SET_LOST_A_PAIR = "comparison_set_lost_a_pair"
+APPROVED = (AssignmentStatus.APPROVED,)
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedRound:
+    """A comparison round whose ratings a version holds, and the splits that they are of."""
+
+    found: ComparisonRound
+    splits: frozenset[str]
+
+    def as_json(self) -> dict[str, Any]:
+        """Return by which encoders and options the sets were chosen, as the provenance says it."""
+        splits = sorted(self.splits)
+        return {**self.found.provenance, "id": self.found.pk, "options": self.found.options, "splits": splits}
+
+
+def plan_rows(version: DatasetVersion, plan: Plan, follow: Callable[[int], None]) -> None:
+    """Add the version's pairs and comparison sets to ``plan``, and note why each other pair is left out."""
+    choices = Choices(version.project, Pair.TYPE, plan.selection, record_types=(Pair.TYPE,))
+    for number, pair in enumerate(collected.accepted(version.project).iterator(chunk_size=BATCH)):
+        if number % BATCH == 0:
+            follow(number)
+        if is_simulated(pair) and not version.rehearsal:
+            plan.leave_out(Part.OBSERVATION, pair.instance_id, Reason.SIMULATED)
+            continue
+        why = choices.why_not(pair)
+        if why is not None:
+            plan.leave_out(Part.OBSERVATION, pair.instance_id, why[0], why[1])
+            continue
+        plan.add_image(pair.image)
+        plan.add_row(_observation_row(pair))
+    withdrawn = collected.withdrawn(version.project).order_by("pk").values_list("instance_id", flat=True)
+    for key in withdrawn.iterator(chunk_size=BATCH):
+        plan.leave_out(Part.OBSERVATION, key, Reason.IMAGE_TAKEN_DOWN)
+    _add_comparison(plan, version.project)
+
+
+def _observation_row(pair: Pair) -> PlannedRow:
+    image = pair.image
+    row = {
+        "inputs": {
+            "image": image_reference(image),
+            "bboxes": [{key: box[key] for key in ("height", "width", "left", "top")} for box in pair.boxes],
+            "clue": pair.clue,
+            "confidence": float(pair.confidence),
+            "obs_idx": pair.index,
+        },
+        "targets": {"inference": pair.inference},
+        "instance_id": pair.instance_id,
+        "split_idx": None,
+    }
+    author = author_of(pair)
+    return PlannedRow.of(
+        Part.OBSERVATION,
+        pair.instance_id,
+        str(split_of(image.split)),
+        row,
+        [] if author is None else [worker_hash(author)],
+    )
+
+
+def _add_comparison(plan: Plan, project: Project) -> None:
+    """Add each split's ratings; a set that lost a pair is left out whole."""
+    rounds = _newest_judged_rounds(project)
+    for planned in rounds:
+        _add_round(plan, planned)
+    if rounds:
+        described = [planned.as_json() for planned in rounds]
+        # Every round, the newest first, and the newest alone under the name that it had before there were several.
+        plan.sources |= {"comparison_round": described[0], "comparison_rounds": described}
+
+
+def _newest_judged_rounds(project: Project) -> list[PlannedRound]:
+    """Return the newest completely judged round of each split in which one has sets, newest first."""
+    planned: list[PlannedRound] = []
+    taken: set[str] = set()
+    for found in launched_rounds(project):
+        words = launched_sets(found).order_by().values_list("observation__image__split", flat=True).distinct()
+        splits = frozenset(_split_named(word) for word in words) - taken
+        if splits and is_judged(found):
+            planned.append(PlannedRound(found, splits))
+            taken |= splits
+    return planned
+
+
+def _split_named(word: str) -> str:
+    """Return the split of a set's photo. An unknown word stays: that photo was taken down, so its sets are lost."""
+    try:
+        return str(split_of(word))
+    except UnknownSplit:
+        return word
+
+
+def _add_round(plan: Plan, planned: PlannedRound) -> None:
+    batch = planned.found.batch
+    assert batch is not None
+    judgments = likert_judgments(batch=batch, statuses=APPROVED)
+    hashes = {
+        worker.pk: worker_hash(worker)
+        for worker in Worker.objects.filter(pk__in={pk for s in judgments.values() for pk in s.workers})
+    }
+    for item in launched_sets(planned.found).select_related("observation__image"):
+        if _split_named(item.observation.image.split) not in planned.splits:
+            continue
+        gold = item.observation.instance_id
+        wanted = {gold, *item.chosen}
+        known = plan.rows_called(Part.OBSERVATION, wanted)
+        if not wanted <= known.keys():
+            plan.leave_out(Part.COMPARISON, gold, SET_LOST_A_PAIR)
+            continue
+        judged = judgments[str(item.pk)]
+        plan.add_row(_comparison_row(item, judged, known, [hashes[pk] for pk in judged.workers]))
+
+
+def _comparison_row(
+    item: ComparisonSet, judged: SetJudgments, known: dict[str, dict[str, Any]], workers: list[str]
+) -> PlannedRow:
+    gold = item.observation
+    inputs = known[gold.instance_id]["inputs"]
+    row = {
+        "Input_iid": gold.instance_id,
+        "image": inputs["image"],
+        "region": inputs["bboxes"],
+        "rank": item.rank,
+        "candidates": [
+            {
+                "source_iid": candidate.candidate,
+                "inference": known[candidate.candidate]["targets"]["inference"],
+                "annot1": float(candidate.ratings[0]),
+                "annot2": float(candidate.ratings[1]),
+            }
+            for candidate in judged.candidates
+        ],
+    }
+    return PlannedRow.of(Part.COMPARISON, gold.instance_id, str(split_of(gold.image.split)), row, workers[:2])

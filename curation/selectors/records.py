@@ -1,0 +1,33 @@
+"""Read what is collected in a project beside what a version can hold."""
+
+from collections.abc import Collection
+
+from django.db.models import Count
+
+from hits import registry
+from hits.domain.states import AssignmentStatus, Match, Purpose
+from hits.models import Assignment, Project
+
+
+def waiting_words(project: Project, record_types: Collection[str]) -> list[str]:
+    """Return in words what is collected and in no version: by kind, what waits for review or is of other types."""
+    rows = Assignment.objects.filter(hit__unit__batch__project=project, match=Match.MATCHED)
+    counts: dict[tuple[str, str], int] = {
+        (kind, status): count
+        for kind, status, count in rows.order_by()
+        .values_list("hit__unit__batch__kind", "status")
+        .annotate(Count("pk"))
+    }
+    found = []
+    for name in registry.with_purpose(Purpose.COLLECTING):
+        approved = counts.get((name, AssignmentStatus.APPROVED), 0)
+        waiting = counts.get((name, AssignmentStatus.SUBMITTED), 0)
+        foreign = sorted(set(registry.get(name).record_types) - set(record_types))
+        if waiting:
+            found.append(f"{waiting} submissions of {name} wait for review")
+        if approved and foreign:
+            found.append(
+                f"{approved} approved submissions of {name} give records of type {', '.join(foreign)}, "
+                f"and versions of this project hold {', '.join(record_types)}"
+            )
+    return found

@@ -1,0 +1,204 @@
+"""Write a sealed version as files: those of its family, and the proofs that every family has.
+
+Everything comes from sealed rows, row by row. A folder appears whole or not at all: it is written under
+another name beside its place and renamed at the end.
+"""
+
+import hashlib
+import json
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from curation.files import partial_folder, put_folder, sha256_if_readable
+from curation.models import DatasetVersion, VersionImage, VersionRow
+from curation.versions.families import family_of_version
+from curation.versions.seal import Header, SealedImage, SealedRow, annotators_sha256, seal_lines
+from hits.domain.crashpoints import crash_point
+from hits.domain.hashing import canonical_json
+
+FORMAT = "deerstalker-export/1"
+MANIFEST = "manifest.json"
+SEAL = "seal.jsonl"
+ANNOTATORS = "annotators.jsonl"
+STATISTICS = "statistics.json"
+REHEARSAL = "REHEARSAL.txt"
+_CHUNK = 1000
+_LEFT_OUT = "regions_left_out"
+
+
+class ExportRefused(ValueError):
+    """A version that cannot be written there; the message says why and what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenFile:
+    """A file of an export: path inside its folder, hash and size."""
+
+    name: str
+    sha256: str
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What an export consists of; ``files`` leaves the manifest out, which lists them."""
+
+    folder: Path
+    seal: str
+    files: tuple[WrittenFile, ...]
+
+
+def export_version(
+    version: DatasetVersion, folder: Path, *, real: bool = False, regions: bool = False
+) -> Written:
+    """Write the version into ``folder``, which must be absent, empty, or hold this same export.
+
+    Args:
+        version: a sealed one.
+        real: whether the files are to be released as data; a rehearsal never is.
+        regions: whether to write the photo of each comparison set too, its region highlighted as judges saw it.
+
+    Raises:
+        ExportRefused: not sealed, a rehearsal asked for as real, or a folder with other things in it.
+    """
+    if not version.is_sealed:
+        raise ExportRefused(f"version {version.name} is a draft: seal it first")
+    if _holds(folder, version, regions=regions) and not (real and version.rehearsal):
+        return _written(folder)
+    check_target(folder, rehearsal=version.rehearsal, real=real)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        with partial_folder(folder) as partial:
+            partial.mkdir()
+            files = [write_file(partial, name, pieces) for name, pieces in _files(version, regions=regions)]
+            manifest = _manifest(version, files)
+            if regions:
+                written = {file.name for file in files}
+                manifest[_LEFT_OUT] = family_of_version(version).regions_left_out(version, written)
+            write_file(partial, MANIFEST, [pretty_json(manifest)])
+            crash_point("export.before_rename")
+            put_folder(partial, folder)
+    except OSError:
+        if _holds(folder, version, regions=regions):
+            return _written(folder)  # somebody else wrote the same export a moment ago
+        raise
+    return Written(folder, version.manifest_sha256, tuple(files))
+
+
+def check_target(folder: Path, *, rehearsal: bool, real: bool = False) -> None:
+    """See that a version could be written into ``folder``.
+
+    Raises:
+        ExportRefused: a rehearsal asked for as real, or a folder with other things in it.
+    """
+    if real and rehearsal:
+        raise ExportRefused(
+            "this is a rehearsal, whose answers may be simulated: it can never be released as real data"
+        )
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise ExportRefused(f"{folder}: is not empty; name a new or an empty folder")
+    place = next(parent for parent in folder.absolute().parents if parent.exists())
+    if not place.is_dir() or not os.access(place, os.W_OK):
+        raise ExportRefused(f"{folder}: nothing can be written in {place}; name another folder")
+
+
+def _holds(folder: Path, version: DatasetVersion, *, regions: bool) -> bool:
+    try:
+        manifest = json.loads((folder / MANIFEST).read_text("utf-8"))
+    except (OSError, ValueError):
+        return False
+    same = isinstance(manifest, dict) and manifest.get("seal") == version.manifest_sha256
+    if same and regions != (_LEFT_OUT in manifest):
+        return False
+    return same and all(sha256_if_readable(folder / f["name"]) == f["sha256"] for f in manifest["files"])
+
+
+def _written(folder: Path) -> Written:
+    manifest = json.loads((folder / MANIFEST).read_text("utf-8"))
+    return Written(folder, manifest["seal"], tuple(WrittenFile(**f) for f in manifest["files"]))
+
+
+def _manifest(version: DatasetVersion, files: list[WrittenFile]) -> dict[str, Any]:
+    assert version.sealed_at is not None
+    return {
+        "format": FORMAT,
+        "project": version.project.slug,
+        "version": version.name,
+        "family": version.project.family,
+        "rehearsal": version.rehearsal,
+        "seal": version.manifest_sha256,
+        "sealed_at": version.sealed_at.isoformat(),
+        "provenance": version.provenance,
+        "exclusions": version.exclusions,
+        "files": [asdict(file) for file in files],
+    }
+
+
+def _files(version: DatasetVersion, *, regions: bool) -> Iterator[tuple[str, Iterable[bytes]]]:
+    yield from family_of_version(version).files(version, regions=regions)
+    yield ANNOTATORS, _annotators(version)
+    yield STATISTICS, [pretty_json(version.statistics)]
+    yield SEAL, sealed_text(version)
+    if version.rehearsal:
+        yield REHEARSAL, [b"A rehearsal: answers may be simulated. This is no data; do not release it.\n"]
+
+
+def _annotators(version: DatasetVersion) -> Iterator[bytes]:
+    authors = {part.name: part.authors for part in family_of_version(version).parts}
+    rows = VersionRow.objects.filter(version=version).order_by("pk")
+    for part, instance_id, workers in rows.values_list("part", "instance_id", "workers").iterator(
+        chunk_size=_CHUNK
+    ):
+        names = authors[part]
+        who = dict(zip(names, workers, strict=True))
+        yield canonical_json({"part": part, "instance_id": instance_id} | who) + b"\n"
+
+
+def sealed_text(version: DatasetVersion) -> Iterator[bytes]:
+    """Return the lines of a sealed version's seal, from its rows."""
+    images = VersionImage.objects.filter(version=version)
+    rows = VersionRow.objects.filter(version=version)
+    return seal_lines(
+        Header(
+            version.project.slug,
+            version.name,
+            version.rehearsal,
+            images=images.count(),
+            rows=rows.count(),
+            selection=version.selection,
+        ),
+        (
+            SealedImage(url, sha256, facts)
+            for url, sha256, facts in images.values_list("url", "sha256", "facts").iterator(chunk_size=_CHUNK)
+        ),
+        (
+            SealedRow(part, instance_id, split, sha256, annotators_sha256(instance_id, workers))
+            for part, instance_id, split, sha256, workers in rows.values_list(
+                "part", "instance_id", "split", "sha256", "workers"
+            ).iterator(chunk_size=_CHUNK)
+        ),
+    )
+
+
+def pretty_json(value: Any) -> bytes:
+    """Return JSON that a person can read, with its names in order: equal values have equal bytes."""
+    return json.dumps(value, ensure_ascii=False, indent=1, sort_keys=True).encode() + b"\n"
+
+
+def write_file(folder: Path, name: str, pieces: Iterable[bytes]) -> WrittenFile:
+    """Write a new file of an export piece by piece, with the folders of its name, and bring it to the disk."""
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    digest, size = hashlib.sha256(), 0
+    with path.open("xb") as file:
+        for piece in pieces:
+            file.write(piece)
+            crash_point("export.amid_file")
+            digest.update(piece)
+            size += len(piece)
+        file.flush()
+        os.fsync(file.fileno())
+    return WrittenFile(name, digest.hexdigest(), size)

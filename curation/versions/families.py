@@ -1,0 +1,26 @@
+"""The family of a project or a version, with its type."""
+
+from curation import registry
+from curation.models import DatasetVersion
+from curation.versions.family import Family
+from hits.models import Project
+
+
+def family_named(name: str) -> Family:
+    """Return the family called so.
+
+    Raises:
+        LookupError: there is no such folder; the message lists the known families.
+    """
+    family: Family = registry.load(name)
+    return family
+
+
+def family_of(project: Project) -> Family:
+    """Return a project's family."""
+    return family_named(project.family)
+
+
+def family_of_version(version: DatasetVersion) -> Family:
+    """Return the family of a version: its project's, which never changes once it has a version."""
+    return family_of(version.project)

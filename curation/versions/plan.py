@@ -1,0 +1,182 @@
+"""What a version would hold: rows and images that wait on the disk, and what is left out with the reason of each."""
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django.conf import settings
+
+from curation.versions.seal import SealedImage, SealedRow, annotators_sha256
+from curation.versions.selection import Selection
+from curation.versions.splits import split_of
+from curation.versions.spool import Spool, packed
+from hits.domain.hashing import content_sha256, keyed_worker_hash
+from hits.models import Image, Worker
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedImage:
+    """An image of a version. ``facts`` are plain JSON: name, size in pixels, credit, licence."""
+
+    url: str
+    sha256: str
+    facts: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedRow:
+    """A row of a version; ``workers`` are keyed hashes, ``sha256`` is the hash of the row's canonical JSON."""
+
+    part: str
+    instance_id: str
+    split: str
+    row: dict[str, Any]
+    workers: tuple[str, ...]
+    sha256: str
+
+    @classmethod
+    def of(
+        cls, part: str, instance_id: str, split: str, row: dict[str, Any], workers: Iterable[str]
+    ) -> "PlannedRow":
+        """Return the row with its hash."""
+        return cls(part, instance_id, split, row, tuple(workers), content_sha256(row))
+
+
+_SCHEMA = """
+CREATE TABLE image (pk INTEGER PRIMARY KEY, url TEXT, sha256 TEXT, facts TEXT);
+CREATE TABLE planned (pk INTEGER PRIMARY KEY, part TEXT, instance_id TEXT, split TEXT, sha256 TEXT, workers TEXT,
+    row TEXT);
+CREATE INDEX planned_by_id ON planned (instance_id, part);
+CREATE TABLE left_out (part TEXT, instance_id TEXT, reason TEXT, also TEXT, PRIMARY KEY (part, instance_id))
+    WITHOUT ROWID;
+"""
+_ROWS = "SELECT part, instance_id, split, sha256, workers, row FROM planned "
+
+
+class Plan:
+    """All that a version would hold, with counts of what is left out by reason. Its rows wait on the disk.
+
+    ``sources`` is what the family says of where rows come from, for the version's provenance.
+    """
+
+    def __init__(self, selection: Selection) -> None:
+        self.selection = selection
+        self.exclusions: Counter[str] = Counter()
+        self.sources: dict[str, Any] = {}
+        self._spool = Spool(_SCHEMA)
+
+    def add_row(self, row: PlannedRow) -> None:
+        """Plan a row."""
+        self._spool.run(
+            "INSERT INTO planned (part, instance_id, split, sha256, workers, row) VALUES (?, ?, ?, ?, ?, ?)",
+            (row.part, row.instance_id, row.split, row.sha256, packed(row.workers), packed(row.row)),
+        )
+
+    def add_image(self, image: Image) -> None:
+        """Plan an image; one that is planned already stays."""
+        planned = planned_image(image)
+        values = (image.pk, planned.url, planned.sha256, packed(planned.facts))
+        self._spool.run("INSERT OR IGNORE INTO image VALUES (?, ?, ?, ?)", values)
+
+    def leave_out(self, part: str, instance_id: str, reason: str, also: Iterable[str] = ()) -> None:
+        """Note why a row is not in the version; the first note about a row stands."""
+        values = (part, instance_id, str(reason), packed([str(word) for word in also]))
+        if self._spool.run("INSERT OR IGNORE INTO left_out VALUES (?, ?, ?, ?)", values).rowcount == 1:
+            self.exclusions[str(reason)] += 1
+
+    def why_left_out(self, part: str, instance_id: str) -> str:
+        """Return why a row is not in the version; empty where nothing is known of it."""
+        query = "SELECT reason FROM left_out WHERE part = ? AND instance_id = ?"
+        return str(self._spool.first(query, (part, instance_id)) or "")
+
+    @property
+    def image_count(self) -> int:
+        """How many images it would hold."""
+        return int(self._spool.first("SELECT count(*) FROM image"))
+
+    @property
+    def row_count(self) -> int:
+        """How many rows it would hold, of all parts."""
+        return int(self._spool.first("SELECT count(*) FROM planned"))
+
+    @property
+    def images(self) -> Iterator[PlannedImage]:
+        """The images, oldest first."""
+        for url, sha256, facts in self._spool.rows("SELECT url, sha256, facts FROM image ORDER BY pk"):
+            yield PlannedImage(url, sha256, json.loads(facts))
+
+    @property
+    def rows(self) -> Iterator[PlannedRow]:
+        """The rows, in the order in which they were planned."""
+        return self._rows("ORDER BY pk")
+
+    def rows_of(self, part: str) -> Iterator[PlannedRow]:
+        """Yield the rows of one part."""
+        return self._rows("WHERE part = ? ORDER BY pk", part)
+
+    def rows_called(self, part: str, ids: Iterable[str]) -> dict[str, dict[str, Any]]:
+        """Return the published rows of some ids; those that it would not hold are missing."""
+        found = (row for key in ids for row in self._rows("WHERE instance_id = ? AND part = ?", key, part))
+        return {row.instance_id: row.row for row in found}
+
+    def sealed_images(self) -> Iterator[SealedImage]:
+        """Yield what the seal says of each image."""
+        return (SealedImage(image.url, image.sha256, image.facts) for image in self.images)
+
+    def sealed_rows(self) -> Iterator[SealedRow]:
+        """Yield what the seal says of each row."""
+        for part, key, split, sha256, workers in self._spool.rows(
+            "SELECT part, instance_id, split, sha256, workers FROM planned ORDER BY pk"
+        ):
+            yield SealedRow(part, key, split, sha256, annotators_sha256(key, json.loads(workers)))
+
+    def provenance(self) -> dict[str, Any]:
+        """Return where rows come from, and the selection that chose them where it is not everything approved."""
+        chosen = {} if self.selection.is_everything else {"selection": self.selection.as_json()}
+        return {**self.sources, **chosen}
+
+    def _rows(self, which: str, *values: str) -> Iterator[PlannedRow]:
+        for part, key, split, sha256, workers, row in self._spool.rows(_ROWS + which, values):
+            yield PlannedRow(part, key, split, json.loads(row), tuple(json.loads(workers)), sha256)
+
+
+def image_url(image: Image) -> str:
+    """Return what rows call an image: where it came from, else the path of the file that we keep."""
+    return image.source_url or str(image.file.name)
+
+
+def image_reference(image: Image) -> dict[str, Any]:
+    """Return how rows refer to an image: its address and its size in pixels."""
+    return {"url": image_url(image), "width": image.width, "height": image.height}
+
+
+def planned_image(image: Image) -> PlannedImage:
+    """Return the image as a version knows it.
+
+    Raises:
+        UnknownSplit: its split is none that we know.
+    """
+    return PlannedImage(
+        url=image_url(image),
+        sha256=image.sha256,
+        facts={
+            "name": image.name,
+            "width": image.width,
+            "height": image.height,
+            "credit": image.credit,
+            "licence": image.licence,
+            "split": str(split_of(image.split)),
+        },
+    )
+
+
+def worker_hash(worker: Worker) -> str:
+    """Return the keyed hash of a worker, the only form that leaves the project."""
+    return keyed_worker_hash(settings.WORKER_HASH_SECRET, worker.environment, worker.worker_id)
+
+
+def reason_words(counts: Mapping[str, int], words: Mapping[str, str]) -> str:
+    """Return counts by reason as a list: ``28 rejected by the decision run, 2 photo taken down``."""
+    return ", ".join(f"{count} {words.get(reason, reason)}" for reason, count in counts.items())

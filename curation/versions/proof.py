@@ -1,0 +1,92 @@
+"""Prove an exported version of a family whose files are canonical JSON lines, one for each row."""
+
+import hashlib
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from curation.files import sha256_if_readable
+from curation.records import InvalidInput
+from curation.versions.seal import annotators_sha256
+from curation.versions.spool import Spool
+
+if TYPE_CHECKING:
+    from curation.versions.family import Family
+
+_SCHEMA = """
+CREATE TABLE sealed (part TEXT, id TEXT, sha256 TEXT, annotators TEXT, found INTEGER DEFAULT 0,
+    PRIMARY KEY (part, id)) WITHOUT ROWID;
+CREATE INDEX sealed_by_hash ON sealed (part, sha256);
+CREATE TABLE image (url TEXT PRIMARY KEY, sha256 TEXT) WITHOUT ROWID;
+"""
+
+
+def check_lines(folder: Path, family: "Family", *, images: Path | None = None) -> int:
+    """Check every file, row, annotator and image against the seal; return the number of rows of the main part.
+
+    Raises:
+        InvalidInput: something is missing, foreign or changed; the message names the file and the row.
+    """
+    manifest = json.loads((folder / "manifest.json").read_text("utf-8"))
+    for file in manifest["files"]:
+        digest = sha256_if_readable(folder / file["name"])
+        if digest != file["sha256"]:
+            word = "was changed after it was written" if digest else "is missing"
+            raise InvalidInput(f"{file['name']}: {word}; export the version again")
+    if sha256_if_readable(folder / "seal.jsonl") != manifest["seal"]:
+        raise InvalidInput("seal.jsonl: is not the one that the manifest names; the seal is broken")
+    seal = _read_seal(folder)
+    for part in family.parts:
+        for name in [file["name"] for file in manifest["files"]]:
+            if name == f"{part.name}.jsonl" or (name.startswith(f"{part.name}_") and name.endswith(".jsonl")):
+                _check_rows(folder, name, part.name, seal)
+    missing = list(seal.rows("SELECT part, id FROM sealed WHERE found = 0 LIMIT 1"))
+    if missing:
+        raise InvalidInput(f"{missing[0][0]} {missing[0][1]}: stands in the seal but in no file")
+    _check_annotators(folder, seal)
+    if images is not None:
+        _check_images(images, seal)
+    return int(seal.first("SELECT count(*) FROM sealed WHERE part = ?", (family.main.name,)))
+
+
+def _read_seal(folder: Path) -> Spool:
+    seal = Spool(_SCHEMA)
+    for number, line in _lines(folder / "seal.jsonl"):
+        if "image" in line:
+            seal.run("INSERT INTO image VALUES (?, ?)", (line["image"], line["sha256"]))
+        elif "row" in line:
+            values = (line["part"], line["row"], line["sha256"], line["annotators"])
+            seal.run("INSERT INTO sealed (part, id, sha256, annotators) VALUES (?, ?, ?, ?)", values)
+        elif number > 1 and "selection" not in line:
+            raise InvalidInput(f"seal.jsonl: line {number} is none of a seal")
+    return seal
+
+
+def _check_rows(folder: Path, name: str, part: str, seal: Spool) -> None:
+    with (folder / name).open("rb") as file:
+        for number, line in enumerate(file, start=1):
+            digest = hashlib.sha256(line.removesuffix(b"\n")).hexdigest()
+            found = "UPDATE sealed SET found = 1 WHERE part = ? AND sha256 = ? AND found = 0"
+            if seal.run(found, (part, digest)).rowcount < 1:
+                raise InvalidInput(f"{name}: line {number} is not what was sealed, or stands twice")
+
+
+def _check_annotators(folder: Path, seal: Spool) -> None:
+    for number, line in _lines(folder / "annotators.jsonl"):
+        part, key = line.pop("part"), line.pop("instance_id")
+        sealed = seal.first("SELECT annotators FROM sealed WHERE part = ? AND id = ?", (part, key))
+        if annotators_sha256(key, line.pop("workers", None) or list(line.values())) != sealed:
+            raise InvalidInput(f"annotators.jsonl: line {number} ({key}) is not what was sealed")
+
+
+def _check_images(folder: Path, seal: Spool) -> None:
+    for url, sha256 in seal.rows("SELECT url, sha256 FROM image ORDER BY url"):
+        if sha256_if_readable(folder / url) != sha256:
+            raise InvalidInput(f"{url}: is missing, or another image than was sealed")
+
+
+def _lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    with path.open(encoding="utf-8") as file:
+        for number, line in enumerate(file, start=1):
+            yield number, json.loads(line)

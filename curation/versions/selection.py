@@ -1,0 +1,169 @@
+"""What a version holds, as data: all approved records, or those that decisions and audits let pass.
+
+A selection is kept with the draft and sealed with it. ``{}`` holds every approved record.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from curation.records import InvalidInput
+
+
+class Reason(StrEnum):
+    """Why a record is left out. The first of these that holds is *the* reason, the others are kept beside it."""
+
+    SIMULATED = "simulated"
+    IMAGE_TAKEN_DOWN = "image_taken_down"
+    AUDIT_CONCERN = "audit_concern"
+    JUDGED_AGAINST = "judged_against"
+    NOT_JUDGED = "not_judged"
+    UNDECIDED = "undecided"
+    LOST_A_PART = "lost_a_part"
+
+
+ORDER = tuple(Reason)
+WORDS: Mapping[str, str] = {
+    Reason.SIMULATED: "simulated",
+    Reason.IMAGE_TAKEN_DOWN: "photo taken down",
+    Reason.AUDIT_CONCERN: "marked in an audit",
+    Reason.JUDGED_AGAINST: "rejected by the decision run",
+    Reason.NOT_JUDGED: "not judged in the decision run",
+    Reason.UNDECIDED: "undecided in the decision run",
+    Reason.LOST_A_PART: "lost a part",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class DecisionChoice:
+    """Records that a decision run accepts in all of ``dimensions``.
+
+    ``keep_not_judged`` keeps records without a decision in one of them, ``keep_undecided`` those that one left open.
+    """
+
+    run: int
+    dimensions: tuple[str, ...]
+    keep_not_judged: bool = False
+    keep_undecided: bool = False
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the choice as plain data."""
+        return {
+            "run": self.run,
+            "dimensions": list(self.dimensions),
+            "not_judged": "in" if self.keep_not_judged else "out",
+            "undecided": "in" if self.keep_undecided else "out",
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class AuditChoice:
+    """Leave out records that ``readers`` readers of an audit or more gave one of ``values`` under ``code``."""
+
+    audit: int
+    code: str
+    values: tuple[str, ...]
+    readers: int = 1
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the choice as plain data."""
+        return {"audit": self.audit, "code": self.code, "values": list(self.values), "readers": self.readers}
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Which approved records a version holds."""
+
+    decisions: DecisionChoice | None = None
+    audits: tuple[AuditChoice, ...] = ()
+
+    @property
+    def is_everything(self) -> bool:
+        """Whether every approved record is held."""
+        return self.decisions is None and not self.audits
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the selection as plain data, as drafts and seals keep it."""
+        found: dict[str, Any] = {}
+        if self.decisions is not None:
+            found["decisions"] = self.decisions.as_json()
+        if self.audits:
+            found["audits"] = [audit.as_json() for audit in self.audits]
+        return found
+
+    @classmethod
+    def from_json(cls, raw: Any) -> "Selection":
+        """Return the selection that ``as_json`` wrote; nothing at all is every approved record.
+
+        Raises:
+            InvalidInput: a field that is unknown, missing or of another type; the message names it.
+        """
+        if raw is None:
+            return cls()
+        _fields(raw, "selection", {"decisions", "audits"})
+        decisions = raw.get("decisions")
+        audits = raw.get("audits", [])
+        if not isinstance(audits, list):
+            raise InvalidInput("selection.audits: is no list; write a list of audits")
+        return cls(
+            decisions=None if decisions is None else _decisions(decisions),
+            audits=tuple(_audit(row, f"selection.audits[{place}]") for place, row in enumerate(audits)),
+        )
+
+
+def first_reason(reasons: Sequence[Reason]) -> tuple[Reason, tuple[Reason, ...]]:
+    """Return the reason that counts and the others, by ``ORDER``."""
+    ordered = sorted(set(reasons), key=ORDER.index)
+    return ordered[0], tuple(ordered[1:])
+
+
+def _decisions(raw: Any) -> DecisionChoice:
+    place = "selection.decisions"
+    _fields(raw, place, {"run", "dimensions", "not_judged", "undecided"})
+    dimensions = _words(raw.get("dimensions"), f"{place}.dimensions")
+    return DecisionChoice(
+        run=_number(raw.get("run"), f"{place}.run"),
+        dimensions=dimensions,
+        keep_not_judged=_in_or_out(raw.get("not_judged", "out"), f"{place}.not_judged"),
+        keep_undecided=_in_or_out(raw.get("undecided", "out"), f"{place}.undecided"),
+    )
+
+
+def _audit(raw: Any, place: str) -> AuditChoice:
+    _fields(raw, place, {"audit", "code", "values", "readers"})
+    code = raw.get("code")
+    if not isinstance(code, str) or not code:
+        raise InvalidInput(f"{place}.code: name a code of the audit's codebook")
+    return AuditChoice(
+        audit=_number(raw.get("audit"), f"{place}.audit"),
+        code=code,
+        values=_words(raw.get("values"), f"{place}.values"),
+        readers=_number(raw.get("readers", 1), f"{place}.readers"),
+    )
+
+
+def _fields(raw: Any, place: str, known: set[str]) -> None:
+    if not isinstance(raw, Mapping):
+        raise InvalidInput(f"{place}: is no object; write one with {', '.join(sorted(known))}")
+    unknown = sorted(set(raw) - known)
+    if unknown:
+        raise InvalidInput(f"{place}.{unknown[0]}: is not known; use {', '.join(sorted(known))}")
+
+
+def _number(raw: Any, place: str) -> int:
+    if type(raw) is not int or raw < 1:
+        raise InvalidInput(f"{place}: {raw!r}; use a whole number from 1")
+    return raw
+
+
+def _words(raw: Any, place: str) -> tuple[str, ...]:
+    if not isinstance(raw, list) or not raw or not all(isinstance(word, str) and word for word in raw):
+        raise InvalidInput(f"{place}: use a list of one word or more")
+    return tuple(dict.fromkeys(raw))
+
+
+def _in_or_out(raw: Any, place: str) -> bool:
+    if raw not in {"in", "out"}:
+        raise InvalidInput(f"{place}: {raw!r}; use in or out")
+    return bool(raw == "in")

@@ -1,0 +1,18 @@
+"""A project has a dataset family."""
+
+from django.db import migrations, models
+
+from hits.domain.triggers import TriggerKeeper
+
+keeper = TriggerKeeper("hits_project")
+
+
+class Migration(migrations.Migration):
+    dependencies = [("hits", "0017_drop_observations")]
+    operations = [
+        migrations.RunPython(keeper.take, migrations.RunPython.noop),
+        migrations.AddField(
+            model_name="project", name="family", field=models.CharField(default="sherlock", max_length=40)
+        ),
+        migrations.RunPython(keeper.put_back, migrations.RunPython.noop),
+    ]

@@ -1,0 +1,230 @@
+"""Kinds whose answer is a few cards about one photo: the schema of a card, its checks, what the page needs."""
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import Any, ClassVar
+
+from pydantic import Field
+
+from hits.domain.checks import Check, pace
+from hits.domain.evidence import Row
+from hits.domain.facts import ImageFacts
+from hits.domain.geometry import Box, BoxError, parse_box
+from hits.domain.records import Record
+from hits.domain.text import MAX_CLUE, MAX_INFERENCE, TextError, clean_line
+from hits.hints.card import LONGEST_TEXT, Card, Rule
+from hits.kind import FieldError, HitKind, Schema
+from hits.observing.checks import run_checks
+from hits.observing.pairs import OBSERVATION, Confidence, ObservationFields, ObservationPair
+
+MAX_BOXES = 20
+MOST_CARDS = 5  # as many colours as the design tells apart
+HINT_RULES = tuple(Rule)  # a kind without boxes may offer them too: the box rules find nothing there
+
+
+class Unit(Schema):
+    """One image to be worked on, by id."""
+
+    image: int
+
+
+class Observation(Schema):
+    """One card of the page. Boxes stay plain here: ``check_answer`` names the box that is wrong."""
+
+    index: int = Field(ge=1, le=MOST_CARDS)
+    clue: str = Field(max_length=65_536)
+    inference: str = Field(max_length=65_536)
+    confidence: int = Field(ge=Confidence.POSSIBLE, le=Confidence.CERTAIN)
+    boxes: list[dict[str, Any]] = Field(min_length=1, max_length=MAX_BOXES)
+
+
+class Answer(Schema):
+    """The cards that were written; a kind says which of them it requires."""
+
+    observations: list[Observation] = Field(min_length=1, max_length=MOST_CARDS)
+
+
+class ObservingKind(HitKind):
+    """A kind whose answer is a few cards about one photo: ``required`` ones, and up to ``maximum`` for a bonus."""
+
+    required: ClassVar[int]
+    maximum: ClassVar[int]
+    hint_rules: ClassVar[tuple[Rule, ...]] = HINT_RULES
+    Unit: ClassVar[type[Schema]] = Unit
+    Answer: ClassVar[type[Schema]] = Answer
+    record_types: ClassVar[Mapping[str, type[Schema]]] = {OBSERVATION: ObservationFields}
+
+    def image_ids(self, unit: Mapping[str, Any]) -> list[int]:
+        """Return the one image's id."""
+        return [unit["image"]]
+
+    def page_unit(
+        self, unit: Mapping[str, Any], images: Mapping[int, ImageFacts], seed: str, arm: int | None = None
+    ) -> dict[str, Any]:
+        """Return the image, the cards in order, and the limits of each field."""
+        return {
+            "image": images[unit["image"]].as_page(),
+            "required": self.required,
+            "cards": [
+                {"index": index, "bonus": index > self.required} for index in range(1, self.maximum + 1)
+            ],
+            "limits": {"clue": MAX_CLUE, "inference": MAX_INFERENCE, "boxes": MAX_BOXES},
+        }
+
+    def check_answer(
+        self, unit: Mapping[str, Any], images: Mapping[int, ImageFacts], answer: Schema
+    ) -> tuple[dict[str, Any], list[FieldError]]:
+        """Check numbers, texts and boxes; return the tidied answer, cards in order, and what is wrong."""
+        assert isinstance(answer, Answer)
+        errors = check_indices([item.index for item in answer.observations], self.required, self.maximum)
+        tidy = []
+        for position, item in enumerate(answer.observations):
+            row, found = _check_observation(item, images[unit["image"]], f"observations[{position}]")
+            tidy.append(row)
+            errors += found
+        return {"observations": sorted(tidy, key=lambda row: row["index"])}, errors
+
+    def hint_cards(
+        self, unit: Mapping[str, Any], images: Mapping[int, ImageFacts], draft: Mapping[str, Any]
+    ) -> list[Card]:
+        """Return the cards as they stand."""
+        return hint_cards(draft, images[unit["image"]])
+
+    def bonus_items(self, answer: Mapping[str, Any]) -> int:
+        """Return how many cards beyond the required ones were written; they are complete or refused."""
+        return sum(item["index"] > self.required for item in answer["observations"])
+
+    def records(self, unit: Mapping[str, Any], answer: Mapping[str, Any]) -> list[Record]:
+        """Return the answer's pairs in the order of their numbers, on the unit's image."""
+        return [pair.as_record(unit["image"]) for pair in self.pairs(answer)]
+
+    @property
+    def evidence_templates(self) -> list[str]:
+        """Templates of the pairs on their photo."""
+        return [f"{self.name}/evidence.html", "hits/observing/evidence.html"]
+
+    def evidence(self, unit: Mapping[str, Any], answer: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the pairs, and the numbers of the bonus pairs that were not written."""
+        pairs = self.pairs(answer)
+        written = {pair.index for pair in pairs}
+        possible = range(1, self.maximum + 1) if self.max_bonus_items else ()
+        return {"pairs": pairs, "bonus_not_taken": [index for index in possible if index not in written]}
+
+    def marks(self, unit: Mapping[str, Any], answer: Mapping[str, Any] | None) -> list[dict[str, Any]]:
+        """Return each pair's boxes under its number."""
+        pairs = self.pairs(answer) if answer is not None else []
+        return [{"index": pair.index, "boxes": [box.as_dict() for box in pair.boxes]} for pair in pairs]
+
+    def answer_lines(self, unit: Mapping[str, Any], answer: Mapping[str, Any]) -> list[Row]:
+        """Return each pair as clue and inference."""
+        return [Row(pair.clue, pair.inference) for pair in self.pairs(answer)]
+
+    def checks(
+        self,
+        unit: Mapping[str, Any],
+        images: Mapping[int, ImageFacts],
+        answer: Mapping[str, Any],
+        *,
+        active_seconds: float,
+        usual_seconds: int,
+    ) -> list[Check]:
+        """Return what validators of the published corpus found wrong, and the pace against the kind's usual time."""
+        image = images.get(unit["image"])
+        if image is None:
+            return [pace(active_seconds, usual_seconds)]
+        return run_checks(
+            self.pairs(answer),
+            image_width=image.width,
+            image_height=image.height,
+            active_seconds=active_seconds,
+            usual_seconds=self.usual_seconds,
+        )
+
+    def pairs(self, answer: Mapping[str, Any]) -> list[ObservationPair]:
+        """Return the answer's pairs in the order of their numbers."""
+        return [
+            ObservationPair(
+                index=item["index"],
+                clue=item["clue"],
+                inference=item["inference"],
+                confidence=Confidence(item["confidence"]),
+                boxes=tuple(Box(**box) for box in item["boxes"]),
+                bonus=item["index"] > self.required,
+            )
+            for item in answer["observations"]
+        ]
+
+
+def check_line(raw: str, *, maximum: int, path: str, wanted: str) -> tuple[str, list[FieldError]]:
+    """Return one required text tidied, and what is wrong with it; ``wanted`` is said of an empty one."""
+    try:
+        text = clean_line(raw, maximum=maximum)
+    except TextError as error:
+        return "", [FieldError(path, str(error))]
+    return text, [] if text else [FieldError(path, wanted)]
+
+
+def check_indices(indices: Sequence[int], required: int, maximum: int) -> list[FieldError]:
+    """Return what is wrong with the cards' numbers: a required one missing, one twice, one too many."""
+    errors = []
+    missing = sorted(set(range(1, required + 1)) - set(indices))
+    if missing:
+        wanted = ", ".join(str(index) for index in missing)
+        errors.append(
+            FieldError("observations", f"observation {wanted} is missing: complete 1 to {required}")
+        )
+    for index in sorted({index for index in indices if indices.count(index) > 1}):
+        errors.append(FieldError("observations", f"observation {index} stands twice: send it once"))
+    for index in sorted({index for index in indices if index > maximum}):
+        errors.append(FieldError("observations", f"observation {index} is one too many: send 1 to {maximum}"))
+    return errors
+
+
+def hint_cards(draft: Mapping[str, Any], image: ImageFacts, *, boxes: bool = True) -> list[Card]:
+    """Return the cards of a draft as far as it can be read; a kind whose cards have no boxes says so."""
+    rows = draft.get("observations")
+    found: dict[int, Card] = {}
+    for row in rows[:MOST_CARDS] if isinstance(rows, list) else ():
+        if isinstance(row, dict) and type(row.get("index")) is int and 1 <= row["index"] <= MOST_CARDS:
+            drawn = _drawn(row.get("boxes"), image) if boxes else None
+            found[row["index"]] = Card(
+                row["index"], drafted_text(row, "clue"), drafted_text(row, "inference"), drawn
+            )
+    return [found[index] for index in sorted(found)]
+
+
+def drafted_text(row: Mapping[str, Any], name: str) -> str:
+    """Return a text of an unfinished answer for hints, cut where no rule looks any further; nothing if it is none."""
+    value = row.get(name)
+    return value[:LONGEST_TEXT] if isinstance(value, str) else ""
+
+
+def _drawn(raw: Any, image: ImageFacts) -> tuple[Box, ...]:
+    boxes = []
+    for item in raw[:MAX_BOXES] if isinstance(raw, list) else ():
+        with suppress(BoxError):
+            boxes.append(parse_box(item, image_width=image.width, image_height=image.height))
+    return tuple(boxes)
+
+
+def _check_observation(
+    item: Observation, image: ImageFacts, path: str
+) -> tuple[dict[str, Any], list[FieldError]]:
+    errors: list[FieldError] = []
+    row: dict[str, Any] = {"index": item.index, "confidence": item.confidence, "boxes": []}
+    for field, maximum in (("clue", MAX_CLUE), ("inference", MAX_INFERENCE)):
+        row[field], found = check_line(
+            getattr(item, field),
+            maximum=maximum,
+            path=f"{path}.{field}",
+            wanted=f"observation {item.index} needs a {field}",
+        )
+        errors += found
+    for number, raw in enumerate(item.boxes):
+        try:
+            box = parse_box(raw, image_width=image.width, image_height=image.height)
+        except BoxError as error:
+            errors.append(FieldError(f"{path}.boxes[{number}]", str(error)))
+        else:
+            row["boxes"].append(box.as_dict())
+    return row, errors

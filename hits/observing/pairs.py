@@ -1,0 +1,78 @@
+"""An observation pair: clue, boxes, inference, confidence (Hessel et al. 2022, §3.1)."""
+
+from dataclasses import dataclass
+from enum import IntEnum
+
+from pydantic import Field
+
+from hits.domain.geometry import Box
+from hits.domain.records import Record
+from hits.kind import Schema
+
+OBSERVATION = "observation"  # the record type, and the part of a sealed version
+
+
+class Confidence(IntEnum):
+    """How sure the author is; the published corpus keeps 1.0 to 3.0."""
+
+    POSSIBLE = 1
+    LIKELY = 2
+    CERTAIN = 3
+
+
+@dataclass(frozen=True, slots=True)
+class ObservationPair:
+    """One observation as an answer holds it. ``index`` is 1 to 5; ``boxes`` are image pixels."""
+
+    index: int
+    clue: str
+    inference: str
+    confidence: Confidence
+    boxes: tuple[Box, ...]
+    bonus: bool = False
+
+    @classmethod
+    def of(cls, record: Record) -> "ObservationPair":
+        """Return the pair that a record holds."""
+        fields = record.fields
+        return cls(
+            index=record.index,
+            clue=fields["clue"],
+            inference=fields["inference"],
+            confidence=Confidence(fields["confidence"]),
+            boxes=tuple(Box(**box) for box in fields["boxes"]),
+            bonus=record.bonus,
+        )
+
+    def as_record(self, image: int) -> Record:
+        """Return the record of the pair on its image."""
+        return Record(
+            type=OBSERVATION,
+            index=self.index,
+            images=(image,),
+            fields={
+                "clue": self.clue,
+                "inference": self.inference,
+                "confidence": int(self.confidence),
+                "boxes": [box.as_dict() for box in self.boxes],
+            },
+            bonus=self.bonus,
+        )
+
+
+class BoxFields(Schema):
+    """A box in pixels of the natural image."""
+
+    left: int = Field(ge=0)
+    top: int = Field(ge=0)
+    width: int = Field(ge=1)
+    height: int = Field(ge=1)
+
+
+class ObservationFields(Schema):
+    """The fields of a record of type ``observation``."""
+
+    clue: str
+    inference: str
+    confidence: int = Field(ge=Confidence.POSSIBLE, le=Confidence.CERTAIN)
+    boxes: list[BoxFields]

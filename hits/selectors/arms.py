@@ -1,0 +1,37 @@
+"""Read which arms a unit's live attempts have, and how the arms of a batch came out."""
+
+from collections import Counter
+
+from hits.domain.states import AssignmentStatus, Match
+from hits.models import Assignment, Attempt, Batch, Unit
+from hits.selectors.limits import has_ended
+
+
+def live_arms(unit: Unit) -> list[int]:
+    """Return the arms of a unit's live attempts; a handful of queries, whose number grows with no one's work.
+
+    Live is the newest attempt of each slot (HIT and assignment id), unless it ended or its work was rejected: then the
+    arm is free for whoever is asked again.
+    """
+    rows = Attempt.objects.filter(hit__unit=unit).select_related("hit__unit__batch")
+    newest: dict[tuple[int, str], Attempt] = {}
+    for row in rows.prefetch_related("submissions").order_by("opened_at", "pk"):
+        newest[row.hit_id, row.assignment_id] = row
+    rejected = set(
+        Assignment.objects.filter(hit__unit=unit, status=AssignmentStatus.REJECTED).values_list(
+            "hit_id", "assignment_id"
+        )
+    )
+    return [
+        row.arm
+        for slot, row in newest.items()
+        if row.arm is not None and slot not in rejected and not has_ended(row)
+    ]
+
+
+def arm_counts(batch: Batch) -> dict[int, int]:
+    """Return how many confirmed answers of a batch came from each arm, without rejected ones; one query."""
+    rows = Assignment.objects.filter(hit__unit__batch=batch, match=Match.MATCHED)
+    rows = rows.exclude(status=AssignmentStatus.REJECTED).exclude(submission__attempt__arm=None)
+    counts = Counter(rows.values_list("submission__attempt__arm", flat=True))
+    return {int(arm): count for arm, count in sorted(counts.items()) if arm is not None}

@@ -1,0 +1,303 @@
+"""Every kind is played from launch to pay, and where it is judged or sealed, to the end; new folders too."""
+
+import json
+import uuid
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from django.urls import reverse
+
+from curation import registry as families
+from curation.services import make_sealed_version
+from curation.versions.export import export_version
+from curation.versions.families import family_named
+from hits import registry
+from hits.domain.states import AssignmentStatus, Purpose
+from hits.kind import HitKind, InvalidInput
+from hits.models import Assignment, Batch, Hit, Image, Project, Record, TaskTemplate, Unit
+from hits.mturk.boto import marketplace
+from hits.services import publish, submit, templates
+from hits.services.launch import PlannedUnit, Terms, launch_batch
+from tests.support import market
+from tests.support.bench import task_address
+from tests.support.loop import approve, collected, page_key
+from validation.domain.control_types import Own, Rates
+from validation.domain.controls import check, labels_of, plan
+from validation.domain.spec import Scale
+from validation.registry import spec_of
+from validation.selectors.decisions import usual_rules
+from validation.services.controls import add_gold
+from validation.services.decisions import decide_items
+from validation.services.report import compute
+
+pytestmark = pytest.mark.django_db(transaction=True)
+WORKERS = ("wilma", "walter")
+PAGE = """<html><body><form><p>${question}</p><input name="chairs"></form></body></html>"""
+
+
+# What a kind and a spec may bring of their own; each is named when it breaks.
+KIND_METHODS = (
+    "image_ids",
+    "subject",
+    "page_unit",
+    "shown",
+    "check_answer",
+    "bonus_items",
+    "records",
+    "marks",
+    "answer_lines",
+    "evidence",
+    "checks",
+)
+SPEC_METHODS = ("item", "key", "view", "labels", "answer", "allowed", "attention", "sentence")
+
+
+class ContractBroken(AssertionError):
+    """A method of the contract that raises; the message names it."""
+
+
+def named(owner: Any, names: tuple[str, ...], patch: pytest.MonkeyPatch) -> None:
+    """Let whatever a method of the contract raises say which method it was."""
+    for name in names:
+        patch.setattr(owner, name, _named(owner, name, getattr(owner, name)))
+
+
+def _named(owner: Any, name: str, real: Any) -> Any:
+    def call(*given: Any, **more: Any) -> Any:
+        try:
+            found = real(*given, **more)
+            return list(found) if name == "labels" else found
+        except (ContractBroken, InvalidInput):
+            raise
+        except Exception as error:
+            raise ContractBroken(f"{owner.name}.{name} broke: {error!r}") from error
+
+    return call
+
+
+class Play:
+    """One kind in a project of its own: its sample unit, launched and worked on by two workers."""
+
+    def __init__(self, kind: HitKind, project: Project, photos: list[Image]) -> None:
+        self.kind, self.project = kind, project
+        sample = kind.sample()
+        assert sample is not None, f"{kind.name}: sample.json is missing; write a unit and an answer there"
+        self.sample = self._filled(sample, photos)
+        self.unit = kind.parse_unit(self.sample["unit"])
+
+    def _filled(self, value: Any, photos: list[Image]) -> Any:
+        if isinstance(value, dict):
+            return {key: self._filled(one, photos) for key, one in value.items()}
+        if isinstance(value, list):
+            return [self._filled(one, photos) for one in value]
+        if isinstance(value, str) and value.startswith("photo:"):
+            return photos[int(value.removeprefix("photo:")) - 1].pk
+        if value == "template:1":
+            return TaskTemplate.objects.get(project=self.project).pk
+        return value
+
+    def launched(self) -> Batch:
+        """Launch the sample for two workers and publish it."""
+        batch, _ = launch_batch(
+            project=self.project,
+            kind_name=self.kind.name,
+            name="Play",
+            units=[PlannedUnit(self.key(self.unit), self.sample["unit"])],
+            by=None,
+            terms=Terms(opinions=len(WORKERS)),
+        )
+        publish.publish_batch(batch=batch, marketplace=marketplace())
+        batch.refresh_from_db()
+        return batch
+
+    def key(self, unit: dict[str, Any]) -> str:
+        """Return a unit's key, as its kind's rounds name it."""
+        if self.kind.purpose is Purpose.JUDGING:
+            return spec_of(self.kind.name).key(unit)
+        return self.kind.subject(unit)[:80]
+
+
+@pytest.fixture
+def begin(
+    project: Project, make_image: Callable[..., Image], monkeypatch: pytest.MonkeyPatch
+) -> Callable[[str], "Play"]:
+    """Return a function that makes a kind ready to be played."""
+    return lambda name: _begun(registry.get(name), project, make_image, monkeypatch)
+
+
+def _begun(
+    kind: HitKind, project: Project, make_image: Callable[..., Image], patch: pytest.MonkeyPatch
+) -> "Play":
+    market.fund()
+    named(kind, KIND_METHODS, patch)
+    if kind.purpose is Purpose.JUDGING:
+        named(spec_of(kind.name), SPEC_METHODS, patch)
+    templates.save_template(project=project, name="Chairs", html=PAGE, by=None)
+    for name in families.names():
+        if set(kind.record_types) & set(family_named(name).record_types):
+            Project.objects.filter(pk=project.pk).update(family=name)
+            project.refresh_from_db()
+    return Play(kind, project, [make_image(seed) for seed in (1, 2, 3)])
+
+
+@pytest.mark.parametrize("name", registry.names())
+def test_a_kind_is_played_to_the_end(
+    name: str, begin: Callable[[str], Play], client: Client, researcher: User, tmp_path: Path
+) -> None:
+    played(begin(name), client, researcher, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("kind", "method"),
+    [
+        *(("two_photos", name) for name in KIND_METHODS if name != "subject"),
+        *(("photo_verdict", name) for name in ("subject", *SPEC_METHODS)),
+    ],
+)
+def test_a_broken_method_is_named(
+    kind: str,
+    method: str,
+    begin: Callable[[str], Play],
+    client: Client,
+    researcher: User,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    owner = registry.get(kind) if method in KIND_METHODS else spec_of(kind)
+
+    def broken(*given: Any, **more: Any) -> Any:
+        raise RuntimeError("broken on purpose")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(type(owner), method, broken)
+        with pytest.raises(AssertionError, match=rf"{kind}\.{method} broke"):
+            played(begin(kind), client, researcher, tmp_path)
+
+
+def played(play: Play, client: Client, researcher: User, tmp_path: Path) -> None:
+    """Play a kind from launch to pay, and on to where its purpose leads."""
+    kind, project = play.kind, play.project
+    batch = play.launched()
+    hit = Hit.objects.get(unit__batch=batch)
+    for name in WORKERS:
+        _work(play, hit, market.market_worker(name), client)
+    rows = collected(batch)
+    assert len(rows) == len(WORKERS)
+    unreadable = [row.record_error for row in rows if row.record_error]
+    assert not unreadable, unreadable[0]
+    client.force_login(researcher)
+    _console_shows(client, batch, rows)
+    for row in rows:
+        approve(row)
+    assert {row.status for row in collected(batch)} == {AssignmentStatus.APPROVED}
+    _worker_page_shows(client, project, rows)
+    if kind.purpose is Purpose.JUDGING:
+        _is_judged(play, batch, client)
+    if kind.purpose is Purpose.COLLECTING and kind.record_types:
+        _is_sealed(play, rows, tmp_path)
+
+
+def _work(play: Play, hit: Hit, worker: Any, client: Client) -> None:
+    """Accept, see the page in both languages, save a draft, and hand the answer in."""
+    task = market.accept(hit, worker)
+    key = page_key(hit, task.slot.assignment_id, worker.worker_id)
+    address = task_address(task)
+    for language in ("en", "de"):
+        page = client.get(address, HTTP_HOST=address.split("/")[2], HTTP_ACCEPT_LANGUAGE=language)
+        assert page.status_code == 200, f"{play.kind.name}.page_unit or its template ({language})"
+    submit.agree(key=key, version=1, country="US")
+    submit.open_attempt(key)
+    submit.save_draft(key=key, content=play.sample["answer"], revision=0)
+    submission, _ = submit.store_submission(
+        key=key, client_uuid=uuid.uuid4(), answer=play.sample["answer"], active_seconds=80.0
+    )
+    market.hand_over(task, submission)
+
+
+def _uuid() -> Any:
+    import uuid
+
+    return uuid.uuid4()
+
+
+def _console_shows(client: Client, batch: Batch, rows: list[Assignment]) -> None:
+    for name, args in (
+        ("batch-detail", [batch.pk]),
+        ("batch-review", [batch.pk]),
+        ("assignment-detail", [rows[0].pk]),
+    ):
+        reply = client.get(reverse(name, args=args))
+        assert reply.status_code == 200, f"{batch.kind}: the page {name}"
+        assert b"No answer of ours" not in reply.content
+
+
+def _worker_page_shows(client: Client, project: Project, rows: list[Assignment]) -> None:
+    for row in rows:
+        reply = client.get(reverse("worker-detail", args=[project.slug, row.worker_id]))
+        assert reply.status_code == 200, "the worker's page"
+
+
+def _is_judged(play: Play, batch: Batch, client: Client) -> None:
+    """Report, decide, make gold of it, and mix an attention check in, as far as the spec says so."""
+    spec, project = spec_of(play.kind.name), play.project
+    answer = play.sample["answer"]
+    given = {(row.dimension, row.part): row.label for row in spec.labels(answer)}
+    assert given, f"{spec.name}: SPEC.labels finds nothing in the sample's answer"
+    assert spec.answer(given) == {**answer, **spec.answer(given)}, f"{spec.name}: SPEC.answer"
+    figures = compute(project=project, kind=spec.name).figures
+    assert set(figures["dimensions"]) == set(spec.by_name)
+    for dimension in spec.dimensions:
+        found = figures["dimensions"][dimension.name]["coefficients"]
+        assert ("alpha_ordinal" in found) == (dimension.scale is Scale.ORDINAL), dimension.name
+    for address in (
+        f"{reverse('judging-report', args=[project.slug])}?kind={spec.name}",
+        reverse("judging-item", args=[project.slug, spec.name, spec.item(play.unit)]),
+        reverse("judging", args=[project.slug]),
+        *(
+            reverse("judging-texts", args=[project.slug, spec.name, one.name])
+            for one in spec.dimensions
+            if one.scale is Scale.TEXT
+        ),
+    ):
+        assert client.get(address).status_code == 200, address
+    if spec.decided:
+        run = decide_items(project=project, kind=spec.name, rules=usual_rules(spec.name), by=None).run
+        assert run.decisions.exists()
+        assert client.get(f"{reverse('decisions', args=[project.slug])}?kind={spec.name}").status_code == 200
+    if spec.takes_gold:
+        unit = Unit.objects.get(batch=batch)
+        right = {
+            name: [label]
+            for name, label in labels_of(answer, spec).items()
+            if name in spec.allowed(unit.payload)
+        }
+        gold = add_gold(unit=unit, expected=right, by=None)
+        assert check(answer, gold.expected, spec).passed
+        for name in ("gold", "gold-choose"):
+            assert client.get(f"{reverse(name, args=[project.slug])}?kind={spec.name}").status_code == 200
+    if spec.has_attention:
+        others = [play.kind.parse_unit(unit) for unit in play.sample.get("others", ())]
+        assert others, f"{spec.name}: sample.json needs others, so that an attention check can borrow"
+        own = [Own(spec.key(unit), unit) for unit in (play.unit, *others)]
+        mixed = plan(own, [], Rates(attention=50), np.random.default_rng(1), spec)
+        assert any(unit.key not in {one.key for one in own} for unit in mixed)
+
+
+def _is_sealed(play: Play, rows: list[Assignment], tmp_path: Path) -> None:
+    """Every record of the answers is a row of a sealed version, which proves itself."""
+    family = family_named(play.project.family)
+    assert set(play.kind.record_types) <= set(family.record_types), "a family takes the kind's records"
+    version = make_sealed_version(project=play.project, name="v1", by=None)
+    kept = set(Record.objects.filter(submission__assignment__in=rows).values_list("instance_id", flat=True))
+    assert kept
+    assert {row.instance_id for row in version.rows.all()} == kept
+    folder = tmp_path / "export"
+    export_version(version, folder)
+    main = version.rows.filter(part=family.main.name).count()
+    assert family.check(folder) == main
+    assert json.loads((folder / "manifest.json").read_text())["family"] == family.name

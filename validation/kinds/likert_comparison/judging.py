@@ -1,0 +1,155 @@
+"""How ratings of comparison sets are read: one number from 1 to 3 for each candidate."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, ClassVar
+
+from validation.domain.control_types import Attention, ControlError, Own, content_words
+from validation.domain.judgment_rows import Given
+from validation.domain.material import SetToJudge
+from validation.domain.spec import Dimension, ItemView, JudgedLabel, JudgingSpec, Label, Material, Scale
+from validation.kinds.likert_comparison.answer_key import from_key
+from validation.kinds.likert_comparison.kind import KIND
+from validation.kinds.likert_comparison.ratings import Rating
+
+MANY_CANDIDATES = 4  # from so many on, two of a set's candidates are foreign
+RATING = Dimension(
+    name="rating",
+    title="Rating",
+    question="How well does the inference fit the photo and the region?",
+    scale=Scale.ORDINAL,
+    labels=tuple(int(rating) for rating in Rating),
+    words={int(rating): rating.name.lower() for rating in Rating},
+    favourable=frozenset({int(Rating.OKAY), int(Rating.GOOD)}),
+    round_note="mean rating from 1 to 3, α ordinal",
+)
+
+
+class LikertComparisonSpec(JudgingSpec):
+    """A candidate is accepted where most judges rate it okay or good."""
+
+    title: ClassVar[str] = "Comparison sets"
+    item_field: ClassVar[str] = "set"
+    dimensions: ClassVar[tuple[Dimension, ...]] = (RATING,)
+    material: ClassVar[Material] = Material.CANDIDATE_SETS
+    record_type: ClassVar[str | None] = "observation"
+    has_parts: ClassVar[bool] = True
+    part_words: ClassVar[tuple[str, str]] = ("Candidate", "Candidates")
+    item_word: ClassVar[str] = "Set"
+    has_attention: ClassVar[bool] = True
+    order: ClassVar[int] = 20
+
+    def unit(self, source: SetToJudge) -> dict[str, Any]:
+        """Return the unit of one comparison set."""
+        return {
+            "image": source.image_id,
+            "boxes": list(source.boxes),
+            "clue": source.clue,
+            "candidates": [{"id": one.id, "inference": one.inference} for one in source.candidates],
+            "set": source.id,
+            "reference": source.reference,
+            "per_page": source.per_page,
+        }
+
+    def shown_records(self, unit: Mapping[str, Any]) -> list[str]:
+        """Return the pairs whose inferences are the candidates."""
+        return [candidate["id"] for candidate in unit["candidates"]]
+
+    def view(self, unit: Mapping[str, Any]) -> ItemView:
+        """Return the region with its candidates."""
+        group = {"index": 1, "boxes": unit["boxes"], "label": "Region"}
+        texts = {candidate["id"]: candidate["inference"] for candidate in unit["candidates"]}
+        return ItemView(unit["image"], [group], texts, unit.get("clue"))
+
+    def record_view(self, images: Sequence[int], index: int, fields: Mapping[str, Any]) -> ItemView | None:
+        """Return the region of a set that was judged elsewhere: its id is that of the region's own pair."""
+        group = {"index": index, "boxes": fields["boxes"], "label": "Region"}
+        return ItemView(images[0], [group], {"": fields["inference"]}, fields["clue"])
+
+    def labels(self, answer: Mapping[str, Any]) -> Iterator[JudgedLabel]:
+        """Yield the rating of each candidate."""
+        for row in answer.get("ratings", ()):
+            yield JudgedLabel(RATING.name, row["candidate"], row["rating"])
+
+    def answer(self, given: Mapping[tuple[str, str], Any]) -> dict[str, Any]:
+        """Return the answer with these ratings."""
+        return {"ratings": [{"candidate": part, "rating": label} for (_, part), label in given.items()]}
+
+    def allowed(self, unit: Mapping[str, Any]) -> dict[str, list[Label]]:
+        """Return the three ratings for each candidate."""
+        return {candidate["id"]: list(RATING.page_labels) for candidate in unit["candidates"]}
+
+    def read_json(self, raw: Any, *, made_up: bool = False) -> list[Given]:
+        """Return the ratings in an answer key of the leaderboard."""
+        return from_key(raw, RATING, made_up=made_up)
+
+    def disguise(
+        self, units: Sequence[Mapping[str, Any]]
+    ) -> Callable[[Mapping[str, Any]], dict[str, Any] | None]:
+        """Show gold sets as the round shows its own: a set that lacks what the round shows cannot be used.
+
+        A round hides or shows the clue and the reference, pages its candidates, and has as many of them in each set:
+        a gold unit that did otherwise would be told apart.
+        """
+        like, lengths = units[0], {len(unit["candidates"]) for unit in units}
+        return lambda unit: _shown_like(unit, like) if len(unit["candidates"]) in lengths else None
+
+    def attention(self, host: Own, others: Sequence[Own], rng: Any) -> Attention:
+        """Return the host's set with one or two candidates from sets about other photos.
+
+        A general statement may fit any photo a little. So two are foreign where there is room, with few words in
+        common with the host's own candidates, and 2 is let pass: only who calls one of them good has not looked.
+        """
+        candidates = list(host.payload["candidates"])
+        wanted = 2 if len(candidates) >= MANY_CANDIDATES else 1
+        order = _foreign(candidates, others)[:wanted]
+        if not order:
+            raise ControlError("attention checks: all sets of the round have the same statements; use 0")
+        places = rng.choice(len(candidates), len(order), replace=False)
+        for at, (candidate, _) in zip(places, order, strict=True):
+            candidates[int(at)] = dict(candidate)
+        return Attention(
+            {**host.payload, "candidates": candidates},
+            {candidate["id"]: [int(Rating.BAD), int(Rating.OKAY)] for candidate, _ in order},
+            of=order[0][1],
+            authors=frozenset[int]().union(*(donor.authors for _, donor in order)),
+        )
+
+    def sentence(self, figures: Mapping[str, Any]) -> str:
+        """Return the mean rating, and how well people agree on the candidates' order."""
+        row = figures["dimensions"].get(RATING.name, {})
+        if not row.get("ratings"):
+            return ""
+        same = (figures.get("pairwise") or {}).get("accuracy")
+        about = "" if same is None else f"; people put {same:.1f}% of the candidate pairs in the same order"
+        return f"The {row['ratings']:,} ratings average {row['mean']:.2f} on the scale from 1 to 3{about}."
+
+
+def _shown_like(unit: Mapping[str, Any], like: Mapping[str, Any]) -> dict[str, Any] | None:
+    result = dict(unit)
+    for name in ("clue", "reference"):
+        if name not in like:
+            result.pop(name, None)
+        elif like[name] is None:
+            result[name] = None
+        elif result.get(name) is None:
+            return None
+    result.pop("per_page", None)
+    return result | ({"per_page": like["per_page"]} if "per_page" in like else {})
+
+
+def _foreign(
+    candidates: Sequence[Mapping[str, Any]], others: Sequence[Own]
+) -> list[tuple[Mapping[str, Any], Own]]:
+    """Return candidates of other sets with the unit that each is from, the one with least in common first."""
+    known = {candidate["id"] for candidate in candidates}
+    about = content_words(*(candidate["inference"] for candidate in candidates))
+    found: dict[str, tuple[int, Mapping[str, Any], Own]] = {}
+    for donor in others:
+        for candidate in donor.payload["candidates"]:
+            if candidate["id"] not in known:
+                common = len(about & content_words(candidate["inference"]))
+                found.setdefault(candidate["id"], (common, candidate, donor))
+    return [(candidate, donor) for _, candidate, donor in sorted(found.values(), key=lambda row: row[0])]
+
+
+SPEC = LikertComparisonSpec(KIND)

@@ -1,0 +1,132 @@
+"""How reviews of observation pairs are read: three questions, and who speaks for a pair."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+from validation.domain.control_types import Attention, Own, content_words
+from validation.domain.material import RecordToJudge
+from validation.domain.spec import Dimension, ItemView, JudgingSpec, Material, Scale
+from validation.kinds.observation_review import scales
+from validation.kinds.observation_review.kind import KIND
+from validation.kinds.observation_review.scales import POSITIVE, SCALES, WORDS
+
+
+def _dimension(
+    of: scales.Dimension, title: str, question: str, share: tuple[str, str], **more: Any
+) -> Dimension:
+    # The paper reports one share per dimension without saying where it draws the line; POSITIVE is our reading.
+    best_first = tuple(str(word) for word in SCALES[of])
+    return Dimension(
+        name=of.value,
+        title=title,
+        question=question,
+        scale=Scale.ORDINAL,
+        labels=tuple(reversed(best_first)),
+        on_page=best_first,
+        words={str(word): words for word, words in WORDS[of].items()},
+        favourable=frozenset(str(word) for word in POSITIVE[of]),
+        share=share,
+        **more,
+    )
+
+
+REASONABLE = _dimension(
+    scales.Dimension.REASONABLE,
+    "Acceptable",
+    "Is the pair reasonable, given the photo?",
+    ("Acceptable pairs", "Highly or relatively reasonable to most judges"),
+    round_note="share in favour, α ordinal",
+    gold_question="Is the inference reasonable?",
+    measure="acceptable_share",
+)
+BOXES = _dimension(
+    scales.Dimension.BOXES,
+    "Box placement",
+    "Do the boxes cover what the clue names?",
+    ("Accurate boxes", "Appropriate or mostly appropriate to most judges"),
+    gold_question="Do the boxes show what the clue names?",
+    measure="boxes_share",
+)
+INTERESTING = _dimension(
+    scales.Dimension.INTERESTING,
+    "Interesting",
+    "How interesting is the inference?",
+    ("Interesting inferences", "Interesting or very interesting to most judges"),
+    gold_question="Is it interesting?",
+    is_taste=True,
+)
+
+
+class ObservationReviewSpec(JudgingSpec):
+    """A pair is accepted where most judges call it reasonable, its boxes appropriate, its inference interesting."""
+
+    title: ClassVar[str] = "Observation pairs"
+    item_field: ClassVar[str] = "observation"
+    dimensions: ClassVar[tuple[Dimension, ...]] = (REASONABLE, BOXES, INTERESTING)
+    page_order: ClassVar[tuple[str, ...]] = (BOXES.name, REASONABLE.name, INTERESTING.name)
+    material: ClassVar[Material] = Material.RECORDS
+    record_type: ClassVar[str | None] = "observation"
+    has_attention: ClassVar[bool] = True
+    order: ClassVar[int] = 10
+
+    def unit(self, source: RecordToJudge) -> dict[str, Any]:
+        """Return the unit of one pair."""
+        return {
+            "image": source.images[0],
+            "observation": source.instance_id,
+            "obs_index": source.index,
+            "boxes": source.fields["boxes"],
+            "clue": source.fields["clue"],
+            "inference": source.fields["inference"],
+            "confidence": source.fields["confidence"],
+        }
+
+    def view(self, unit: Mapping[str, Any]) -> ItemView:
+        """Return the pair with its boxes under its own number."""
+        group = {"index": unit["obs_index"], "boxes": unit["boxes"], "label": "Region"}
+        return ItemView(unit["image"], [group], {"": unit["inference"]}, unit["clue"])
+
+    def record_view(self, images: Sequence[int], index: int, fields: Mapping[str, Any]) -> ItemView | None:
+        """Return a pair that was judged elsewhere."""
+        group = {"index": index, "boxes": fields["boxes"], "label": "Region"}
+        return ItemView(images[0], [group], {"": fields["inference"]}, fields["clue"])
+
+    def record_boxes(self, fields: Mapping[str, Any]) -> Sequence[Mapping[str, int]]:
+        """Return the pair's boxes."""
+        boxes: Sequence[Mapping[str, int]] = fields["boxes"]
+        return boxes
+
+    def attention(self, host: Own, others: Sequence[Own], rng: Any) -> Attention:
+        """Return the host's photo and boxes under a clue and an inference from another photo.
+
+        Two photos may show the same sort of thing, and an unfounded thought may still be possible. So the text with
+        the fewest words in common is taken, and "mostly appropriate" and "relatively reasonable" are let pass: only
+        who calls the boxes appropriate, or the inference highly reasonable, has not looked.
+        """
+        about = content_words(host.payload["clue"], host.payload["inference"])
+        donor = min(
+            others,
+            key=lambda unit: len(about & content_words(unit.payload["clue"], unit.payload["inference"])),
+        )
+        text = {name: donor.payload[name] for name in ("clue", "inference", "confidence")}
+        return Attention(
+            {**host.payload, **text},
+            {"boxes": ["mostly", "entirely_off"], "reasonable": ["relatively", "un"]},
+            of=donor,
+            authors=donor.authors,
+        )
+
+    def sentence(self, figures: Mapping[str, Any]) -> str:
+        """Return the shares as the published corpus reports them (Hessel et al. 2022, §3)."""
+        shares = {one.name: figures["dimensions"].get(one.name, {}).get("share") for one in self.dimensions}
+        if any(part is None or part["percent"] is None for part in shares.values()):
+            return ""
+        percent = {name: f"{part['percent']:.1f}%" for name, part in shares.items()}
+        return (
+            f"{percent[REASONABLE.name]} of the observation pairs are acceptable with "
+            f"{percent[BOXES.name]} accurate box placement; {percent[INTERESTING.name]} of the inferences "
+            "are found to be interesting."
+        )
+
+
+SPEC = ObservationReviewSpec(KIND)

@@ -1,0 +1,72 @@
+"""The words of the scales on which a pair is judged.
+
+Source: Hessel et al. 2022, supplement A.3 and figure 5, doi:10.1007/978-3-031-20059-5_32.
+"""
+
+from enum import StrEnum
+
+
+class BoxFit(StrEnum):
+    """How well the boxes cover what the clue names."""
+
+    APPROPRIATE = "appropriate"
+    MOSTLY = "mostly"
+    ENTIRELY_OFF = "entirely_off"
+
+
+class Reasonable(StrEnum):
+    """Whether the pair makes sense given the image; not whether it is true."""
+
+    HIGHLY = "highly"
+    RELATIVELY = "relatively"
+    UNREASONABLE = "un"
+
+
+class Interest(StrEnum):
+    """How interesting the pair is."""
+
+    VERY = "very"
+    INTERESTING = "interesting"
+    CAPTION_LIKE = "caption_like"
+    NOT_AT_ALL = "not_at_all"
+
+
+class Dimension(StrEnum):
+    """What a pair is judged on; the values are the answer's own fields."""
+
+    REASONABLE = "reasonable"
+    BOXES = "boxes"
+    INTERESTING = "interesting"
+
+
+SCALES: dict[Dimension, tuple[StrEnum, ...]] = {
+    Dimension.REASONABLE: tuple(Reasonable),
+    Dimension.BOXES: tuple(BoxFit),
+    Dimension.INTERESTING: tuple(Interest),
+}
+
+# The paper reports one share per dimension without saying where it draws the line; this is our reading.
+POSITIVE: dict[Dimension, frozenset[StrEnum]] = {
+    Dimension.REASONABLE: frozenset({Reasonable.HIGHLY, Reasonable.RELATIVELY}),
+    Dimension.BOXES: frozenset({BoxFit.APPROPRIATE, BoxFit.MOSTLY}),
+    Dimension.INTERESTING: frozenset({Interest.VERY, Interest.INTERESTING}),
+}
+
+WORDS: dict[Dimension, dict[str, str]] = {
+    Dimension.REASONABLE: {
+        Reasonable.HIGHLY: "highly reasonable",
+        Reasonable.RELATIVELY: "relatively reasonable",
+        Reasonable.UNREASONABLE: "unreasonable",
+    },
+    Dimension.BOXES: {
+        BoxFit.APPROPRIATE: "appropriate",
+        BoxFit.MOSTLY: "mostly appropriate",
+        BoxFit.ENTIRELY_OFF: "entirely off",
+    },
+    Dimension.INTERESTING: {
+        Interest.VERY: "very interesting",
+        Interest.INTERESTING: "interesting",
+        Interest.CAPTION_LIKE: "caption-like",
+        Interest.NOT_AT_ALL: "not at all interesting",
+    },
+}

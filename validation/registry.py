@@ -1,0 +1,97 @@
+"""Find the specs of judging kinds: ``judging.py`` beside each judging kind's ``kind.py``, with a ``SPEC``."""
+
+from functools import cache
+from importlib import import_module
+
+from hits import registry
+from hits.domain.states import Purpose
+from validation.domain.spec import JudgingSpec, Material
+from validation.domain.spec_problems import problems
+
+
+class SpecError(LookupError):
+    """A judging kind without a spec that can be used; the message names the kind and what to mend."""
+
+
+def names() -> tuple[str, ...]:
+    """Return the names of all judging kinds in the order in which pages list them."""
+    return tuple(sorted(registry.with_purpose(Purpose.JUDGING), key=lambda name: (spec_of(name).order, name)))
+
+
+def specs() -> list[JudgingSpec]:
+    """Return the specs of all judging kinds in the order in which pages list them."""
+    return [spec_of(name) for name in names()]
+
+
+@cache
+def spec_of(name: str) -> JudgingSpec:
+    """Return the spec of a judging kind.
+
+    Raises:
+        SpecError: the kind has no ``judging.py`` with a ``SPEC`` of its own.
+        LookupError: there is no such kind.
+    """
+    kind = registry.get(name)
+    if kind.purpose is not Purpose.JUDGING:
+        raise SpecError(f"kind {name}: is not judged; use one of {', '.join(names())}")
+    module = f"{registry.module_of(name)}.judging"
+    try:
+        spec = import_module(module).SPEC
+    except ModuleNotFoundError as error:
+        if error.name != module:
+            raise
+        raise SpecError(
+            f"kind {name}: {module.replace('.', '/')}.py is missing; write a SPEC there"
+        ) from error
+    except AttributeError as error:
+        raise SpecError(f"kind {name}: {module.replace('.', '/')}.py has no SPEC; add it") from error
+    if not isinstance(spec, JudgingSpec) or spec.kind is not kind:
+        raise SpecError(f"kind {name}: SPEC has to be a JudgingSpec of this kind")
+    return spec
+
+
+def has_spec(name: str) -> bool:
+    """Tell whether ``name`` is a judging kind."""
+    return name in registry.with_purpose(Purpose.JUDGING)
+
+
+def decided() -> tuple[str, ...]:
+    """Return the names of the kinds whose items are accepted or rejected."""
+    return tuple(spec.name for spec in specs() if spec.decided)
+
+
+def made_of(material: Material) -> JudgingSpec:
+    """Return the first spec whose rounds are made of ``material``.
+
+    Raises:
+        LookupError: no judging kind is.
+    """
+    for spec in specs():
+        if spec.material is material:
+            return spec
+    raise LookupError(f"no judging kind takes {material.value.replace('_', ' ')}")
+
+
+def judges_of(record_type: str) -> JudgingSpec:
+    """Return the first spec that judges records of a type one by one.
+
+    Raises:
+        LookupError: no judging kind does.
+    """
+    for spec in specs():
+        if spec.material is Material.RECORDS and spec.record_type == record_type:
+            return spec
+    raise LookupError(f"no judging kind judges records of type {record_type!r}")
+
+
+def check() -> list[str]:
+    """Return what is wrong with any spec, each sentence with the kind's name; nothing where all is well."""
+    found: list[str] = []
+    for name in registry.with_purpose(Purpose.JUDGING):
+        try:
+            spec = spec_of(name)
+        except SpecError as error:
+            found.append(str(error))
+            continue
+        found += [f"kind {name}: {problem}" for problem in problems(spec)]
+    return found

@@ -1,0 +1,70 @@
+"""The free texts that judges wrote, page by page, each with the way to its item and its submission."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from django.core.paginator import Paginator
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
+from hits.models import Project, Worker
+from hits.views.access import project_page
+from validation.domain.ratings import Judged
+from validation.domain.spec import Scale
+from validation.registry import has_spec, spec_of
+from validation.selectors.ratings import judged
+
+PER_PAGE = 50
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenText:
+    """One text: the judgment that it is part of, the part of the item that it is about, and who wrote it."""
+
+    row: Judged
+    part: str
+    text: str
+    worker: Worker | None = None
+
+    @property
+    def author(self) -> str:
+        """Who wrote it, as pages name people."""
+        return str(self.worker) if self.worker else f"Imported {self.row.rater[1:9]}"
+
+
+@require_safe
+@project_page()
+def judging_texts(request: HttpRequest, project: Project, kind: str, dimension: str) -> HttpResponse:
+    """Show the texts of one dimension, the newest first."""
+    if not has_spec(kind):
+        raise Http404("There is no such page.")
+    spec = spec_of(kind)
+    asked = spec.by_name.get(dimension)
+    if asked is None or asked.scale is not Scale.TEXT:
+        raise Http404("There is no such page.")
+    found = [
+        WrittenText(row, part, str(label).strip())
+        for row in judged(project=project, kind=kind)
+        for name, part, label in spec.labels(row.answer)
+        if name == dimension and str(label).strip()
+    ]
+    page = Paginator(found[::-1], PER_PAGE).get_page(request.GET.get("page"))
+    context: dict[str, Any] = {
+        "project": project,
+        "section": "judging",
+        "kind": kind,
+        "spec": spec,
+        "dimension": asked,
+        "page": page,
+        "texts": _with_workers(list(page)),
+    }
+    return render(request, "validation/texts.html", context)
+
+
+def _with_workers(texts: list[WrittenText]) -> list[WrittenText]:
+    workers = Worker.objects.in_bulk({one.row.worker for one in texts if one.row.worker is not None})
+    return [
+        WrittenText(one.row, one.part, one.text, workers.get(one.row.worker) if one.row.worker else None)
+        for one in texts
+    ]
