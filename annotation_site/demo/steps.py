@@ -31,6 +31,7 @@ from hits.services.collect import sync_batch
 from hits.services.launch import PlannedUnit, Terms, estimate, launch_batch
 from validation.domain.outcome import PassRule
 from validation.registry import names
+from validation.selectors.report import counted
 from validation.services.judging import launch_review as launch_review_round
 from validation.services.localization import launch_localization as launch_localization_round
 from validation.services.report import request_report
@@ -129,8 +130,8 @@ def launch_localization(cast: Cast) -> tuple[Batch, Job]:
 
 
 def compute_reports(cast: Cast, wait_for: WaitFor) -> None:
-    """Compute the report of each kind of judging."""
-    for kind in names():
+    """Compute the report of each kind of judging that was done."""
+    for kind in [name for name in names() if counted(cast.project, name)]:
         wait_for(request_report(project=cast.project, kind=kind, by=cast.researcher))
 
 

@@ -1,7 +1,7 @@
 """Arms: orders or variants of a task's page that are balanced over a unit's workers instead of drawn.
 
-Each worker gets the arm that fewest live attempts at the unit have. Which arm comes first differs from unit to unit, so
-that units with one worker are balanced over the batch, too.
+Each worker gets the arm that fewest live attempts at the unit have. Which arm comes first differs from unit to unit,
+so that units with one worker are balanced over the batch, too.
 """
 
 import hashlib

@@ -20,8 +20,8 @@ class Attempt(models.Model):
     assignment_id = models.CharField(max_length=64)
     worker = models.ForeignKey(Worker, on_delete=models.PROTECT, related_name="attempts")
     opened_at = models.DateTimeField(auto_now_add=True)
-    # When the marketplace told us that it was given back or ran out of time (a hint, so often never), or somebody else
-    # opened the slot.
+    # When the marketplace told us that it was given back or ran out of time (a hint, so often never), or somebody
+    # else opened the slot.
     released_at = models.DateTimeField(null=True)
     # Which order or variant the page shows; none of kinds without arms, and of attempts from before there were any.
     arm = models.PositiveSmallIntegerField(null=True)

@@ -1,6 +1,7 @@
 """Read which arms a unit's live attempts have, and how the arms of a batch came out."""
 
 from collections import Counter
+from collections.abc import Iterable
 
 from hits.domain.states import AssignmentStatus, Match
 from hits.models import Assignment, Attempt, Batch, Unit
@@ -10,13 +11,11 @@ from hits.selectors.limits import has_ended
 def live_arms(unit: Unit) -> list[int]:
     """Return the arms of a unit's live attempts; a handful of queries, whose number grows with no one's work.
 
-    Live is the newest attempt of each slot (HIT and assignment id), unless it ended or its work was rejected: then the
-    arm is free for whoever is asked again.
+    Live is the newest attempt of each slot (HIT and assignment id), unless it ended or its work was rejected: then
+    the arm is free for whoever is asked again.
     """
     rows = Attempt.objects.filter(hit__unit=unit).select_related("hit__unit__batch")
-    newest: dict[tuple[int, str], Attempt] = {}
-    for row in rows.prefetch_related("submissions").order_by("opened_at", "pk"):
-        newest[row.hit_id, row.assignment_id] = row
+    newest = newest_of(rows.prefetch_related("submissions").order_by("opened_at", "pk"))
     rejected = set(
         Assignment.objects.filter(hit__unit=unit, status=AssignmentStatus.REJECTED).values_list(
             "hit_id", "assignment_id"
@@ -24,9 +23,14 @@ def live_arms(unit: Unit) -> list[int]:
     )
     return [
         row.arm
-        for slot, row in newest.items()
-        if row.arm is not None and slot not in rejected and not has_ended(row)
+        for row in newest
+        if row.arm is not None and (row.hit_id, row.assignment_id) not in rejected and not has_ended(row)
     ]
+
+
+def newest_of(rows: Iterable[Attempt]) -> list[Attempt]:
+    """Return the newest attempt of each slot, of attempts in the order of their opening."""
+    return list({(row.hit_id, row.assignment_id): row for row in rows}.values())
 
 
 def arm_counts(batch: Batch) -> dict[int, int]:

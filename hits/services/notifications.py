@@ -114,13 +114,15 @@ def forget_old() -> int:
 
 def _release(environment: str, event: MarketEvent) -> None:
     """Note that tries at an assignment which were open at that time are over, so that limits stop counting them."""
-    tries = Attempt.objects.filter(
-        hit__environment=environment,
-        hit__hit_id=event.hit_id,
-        assignment_id=event.assignment_id,
-        opened_at__lte=event.at + timedelta(seconds=1),  # the event's time is in whole seconds
-        released_at=None,
+    slot = Attempt.objects.filter(
+        hit__environment=environment, hit__hit_id=event.hit_id, assignment_id=event.assignment_id
     )
+    # The event's time is in whole seconds.
+    tries = slot.filter(opened_at__lte=event.at + timedelta(seconds=1), released_at=None)
+    # Somebody opened the slot within that second, which told us before the notice did: theirs goes on.
+    told = slot.filter(released_at__gte=event.at).order_by("released_at").first()
+    if told is not None and told.released_at is not None:
+        tries = tries.filter(opened_at__lt=told.released_at)
     tries.exclude(submissions__isnull=False).update(released_at=event.at)
 
 

@@ -142,9 +142,8 @@ def open_attempt(key: PageKey) -> Attempt:
     kind = registry.get(hit.unit.batch.kind)
     with transaction.atomic():
         if kind.arms > 1 or kind.once:
-            Unit.objects.select_for_update().get(
-                pk=hit.unit_id
-            )  # of two that open at once, one counts the other
+            # Of two that open at once, one counts the other.
+            Unit.objects.select_for_update().get(pk=hit.unit_id)
         worker = _worker_of(hit, key)
         known = _known_attempt(hit, key, worker)
         if known is None or has_ended(known):
@@ -170,7 +169,7 @@ def _refuse_second_look(hit: Hit, key: PageKey, worker: Worker, *, ended: bool) 
 def _end_older(attempt: Attempt) -> None:
     """End what others began at this slot: it was handed out anew, although its return was told late or never."""
     older = Attempt.objects.filter(hit=attempt.hit_id, assignment_id=attempt.assignment_id, released_at=None)
-    older.exclude(pk=attempt.pk).exclude(submissions__isnull=False).update(released_at=timezone.now())
+    older.exclude(pk=attempt.pk).exclude(submissions__isnull=False).update(released_at=attempt.opened_at)
 
 
 def _give_arm(attempt: Attempt, arms: int) -> None:
@@ -194,9 +193,9 @@ def _attempt_at(key: PageKey) -> Attempt:
 def _working_attempt(key: PageKey) -> Attempt:
     """Return the attempt whose work is saved or handed in: of kinds with arms, ``open`` gave it one before."""
     attempt = _attempt_at(key)
-    if registry.get(attempt.hit.unit.batch.kind).arms > 1 and attempt.arm is None:
-        if not has_begun_work(attempt):
-            raise Refused(NOT_OPENED)
+    needs_arm = registry.get(attempt.hit.unit.batch.kind).arms > 1 and attempt.arm is None
+    if needs_arm and not has_begun_work(attempt):
+        raise Refused(NOT_OPENED)
     return attempt
 
 

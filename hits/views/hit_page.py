@@ -182,6 +182,7 @@ def _context(request: HttpRequest, unit: Unit, *, preview: bool, submit_to: str)
         "config": config,
         "kind": kind,
         "unit": page_unit,
+        "waits": page_unit is None,
         "pay": pay,
         "preview": preview,
         "consent": consent,

@@ -219,12 +219,6 @@ def _work(play: Play, hit: Hit, worker: Any, client: Client) -> None:
     market.hand_over(task, submission)
 
 
-def _uuid() -> Any:
-    import uuid
-
-    return uuid.uuid4()
-
-
 def _console_shows(client: Client, batch: Batch, rows: list[Assignment]) -> None:
     for name, args in (
         ("batch-detail", [batch.pk]),

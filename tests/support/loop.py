@@ -36,8 +36,9 @@ def page_key(hit: Hit, assignment_id: str, worker_id: str) -> PageKey:
 
 
 def store(key: PageKey, answer: dict[str, Any], **more: Any) -> Submission:
-    """Agree to the consent text and store an answer, as the page does."""
+    """Agree to the consent text, open the task and store an answer, as the page does."""
     submit.agree(key=key, version=1, country="US")
+    submit.open_attempt(key)
     values = {"client_uuid": uuid.uuid4(), "active_seconds": 123.0} | more
     return submit.store_submission(key=key, answer=answer, **values)[0]
 

@@ -94,15 +94,17 @@ class TaskPage {
     this.kept = this.#keepWork();
     this.draft = this.kept.draft;
     saveBeforeLeaving(document.querySelectorAll('a[data-language]'), () => this.draft.flush());
-    // Which of its orders the page shows is known once the task is open.
-    const early = config.unit === null ? await this.#openWithUnit() : undefined;
-    if (config.unit === null) return;
+    // Which of its orders the page shows is known once the task is open, and the page brings it when loaded again.
+    if (config.unit === null) {
+      if ((await this.#open())?.unit) this.#loadAgain();
+      return;
+    }
     // What is done before the earlier work is shown would be overwritten by it.
     this.#freeze(true);
     this.kind.start({ config, say: this.say, preview: false, changed: () => this.changed() });
     this.#firstVisit();
-    const opened = early ?? await this.#open();
-    if (early) this.kind.opened?.(early);
+    if (history.state?.opened) history.replaceState(null, '');
+    const opened = await this.#open();
     this.kept.start(opened);
     this.#freeze(false);
     byId('work').disabled = false;
@@ -251,25 +253,21 @@ class TaskPage {
     this.refresh();
   }
 
-  /** Opens the task and puts the page that it now has in the place of the empty one. */
-  async #openWithUnit() {
-    const opened = await this.#open({ tell: false });
-    if (!opened?.unit) return undefined;
-    const reply = await fetch(location.href, { headers: { Accept: 'text/html' } });
-    const filled = new DOMParser().parseFromString(await reply.text(), 'text/html');
-    for (const part of ['main.work', '#need']) {
-      const [here, there] = [document.querySelector(part), filled.querySelector(part)];
-      if (here && there) here.replaceWith(document.adoptNode(there));
+  /** Loads the page of the open task; a second time in a row would help no more than the first. */
+  #loadAgain() {
+    if (history.state?.opened) {
+      this.bars.show('refused', { kind: 'bad', text: words.notThisTask });
+      return;
     }
-    this.config.unit = opened.unit;
-    return opened;
+    history.replaceState({ opened: true }, '');
+    location.reload();
   }
 
-  async #open({ tell = true } = {}) {
+  async #open() {
     try {
       const opened = await this.api.open();
       this.opened = true;
-      if (tell) this.kind.opened?.(opened);
+      if (this.config.unit !== null) this.kind.opened?.(opened);
       this.bars.hide('offline');
       this.clock ??= countdown(byId('time-left'), this.say, () => this.bars.show('time', { kind: 'bad', text: words.timeUp }));
       this.clock(opened.seconds_left);
