@@ -1,7 +1,8 @@
 """Read which arms a unit's live attempts have, and how the arms of a batch came out."""
 
-from collections import Counter
 from collections.abc import Iterable
+
+from django.db.models import Count
 
 from hits.domain.states import AssignmentStatus, Match
 from hits.models import Assignment, Attempt, Batch, Unit
@@ -33,9 +34,16 @@ def newest_of(rows: Iterable[Attempt]) -> list[Attempt]:
     return list({(row.hit_id, row.assignment_id): row for row in rows}.values())
 
 
-def arm_counts(batch: Batch) -> dict[int, int]:
-    """Return how many confirmed answers of a batch came from each arm, without rejected ones; one query."""
-    rows = Assignment.objects.filter(hit__unit__batch=batch, match=Match.MATCHED)
+def arm_counts(batches: Iterable[Batch]) -> list[tuple[int, int]]:
+    """Return each order's number, from 1, with how many confirmed answers came from it, without rejected ones.
+
+    One query; nothing where no page of these batches had more than one order.
+    """
+    rows = Assignment.objects.filter(hit__unit__batch__in=batches, match=Match.MATCHED)
     rows = rows.exclude(status=AssignmentStatus.REJECTED).exclude(submission__attempt__arm=None)
-    counts = Counter(rows.values_list("submission__attempt__arm", flat=True))
-    return {int(arm): count for arm, count in sorted(counts.items()) if arm is not None}
+    counts = (
+        rows.values_list("submission__attempt__arm")
+        .annotate(Count("pk"))
+        .order_by("submission__attempt__arm")
+    )
+    return [(arm + 1, count) for arm, count in counts]

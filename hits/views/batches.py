@@ -18,6 +18,7 @@ from hits.mturk.boto import marketplace
 from hits.payments.summary import batch_money
 from hits.selectors import console, publishing, reconciliation, review
 from hits.selectors.access import who_may
+from hits.selectors.arms import arm_counts
 from hits.selectors.instructions import of_kind, seen_in
 from hits.selectors.records import unreadable
 from hits.services import batches as services
@@ -84,6 +85,7 @@ def batch_detail(request: HttpRequest, batch: Batch) -> HttpResponse:
         "surplus": publishing.surplus(batch),
         "unreadable": list(unreadable(batch)[:UNREADABLE_SHOWN]),
         "unreadable_count": unreadable(batch).count(),
+        "orders": arm_counts([batch]),
         "balance": balance(),
         "fees": batch.fees,
         "at_once": AT_ONCE,

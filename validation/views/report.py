@@ -12,7 +12,8 @@ from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
 from hits.domain.states import OPEN_JOB_STATES, JobState
-from hits.models import Job, Project
+from hits.models import Batch, Job, Project
+from hits.selectors.arms import arm_counts
 from hits.services.errors import Conflict, Refused
 from hits.views.access import project_page
 from validation.domain.ratings import Judged
@@ -73,6 +74,7 @@ def _figures(request: HttpRequest, project: Project, newest: JudgingReport) -> d
     return {
         "figures": figures,
         "spec": spec,
+        "orders": arm_counts(Batch.objects.filter(project=project, kind=kind)),
         "age": parts.age(newest, project),
         "checked_at": datetime.fromisoformat(checked) if checked else newest.computed_at,
         "tiles": parts.headline(spec, figures),
