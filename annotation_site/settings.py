@@ -65,6 +65,7 @@ SECURE_REFERRER_POLICY = "same-origin"
 
 # --- Applications
 HIT_KIND_PACKAGES = ["hits.kinds", "validation.kinds", *env_list("EXTRA_KIND_PACKAGES")]
+PHOTO_SOURCES = "curation.selectors.sources.photo_sources"  # by which launches choose photos; "" for none
 FAMILY_PACKAGES = ["curation.families", *env_list("EXTRA_FAMILY_PACKAGES")]
 INSTALLED_APPS = [
     "django.contrib.admin",

@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from hits.domain.checks import Check, pace
 from hits.domain.evidence import Row, answer_rows
 from hits.domain.exam import ExamScore, GradableItem
-from hits.domain.facts import ImageFacts
+from hits.domain.facts import IMAGE_TEXTS, ImageFacts, neutral
 from hits.domain.hashing import content_sha256
 from hits.domain.records import Record, RecordError
 from hits.domain.states import Purpose
@@ -80,6 +80,10 @@ class HitKind(ABC):
         arms: how many orders or variants its page has, which are balanced over a unit's workers (hits.domain.arms).
         once: whether somebody who opened a unit may never open it again, returned or not.
         unit_word: what one unit and several are called on console pages.
+        launches_from_units: whether researchers may launch it from a file of units. Kinds whose access rests on their
+            own service, such as those that pay or qualify people, say no.
+        page_facts: what a page may tell of an image beside its picture and size. Alternative text and credit can give
+            the right answer away; a kind that leaves them out shows "Image 1", "Image 2" in their place.
         record_types: the schema of the fields of each type of record that an answer gives.
         examples: worked examples that come with the kind's own instructions, as rows of
             ``{"weak", "good", "why"}`` and, where a drawing belongs to them, ``{"picture", "alt"}`` (a static path).
@@ -106,6 +110,8 @@ class HitKind(ABC):
     arms: ClassVar[int] = 1
     once: ClassVar[bool] = False
     unit_word: ClassVar[tuple[str, str]] = ("photo", "photos")
+    launches_from_units: ClassVar[bool] = False
+    page_facts: ClassVar[frozenset[str]] = IMAGE_TEXTS
     Unit: ClassVar[type[Schema]]
     Answer: ClassVar[type[Schema]]
 
@@ -130,6 +136,23 @@ class HitKind(ABC):
     @abstractmethod
     def image_ids(self, unit: Mapping[str, Any]) -> list[int]:
         """Return the ids of the images that the unit shows."""
+
+    @property
+    def takes_photos(self) -> bool:
+        """Whether units can be planned from photos alone; a kind that overrides ``plan_units`` says so here."""
+        return set(self.Unit.model_fields) == {"image"}
+
+    def plan_units(self, photos: Sequence[int]) -> list[dict[str, Any]]:
+        """Return the units that ask about photos (ids, in order); kinds that do not take photos plan none."""
+        return [{"image": photo} for photo in photos] if self.takes_photos else []
+
+    def unit_key(self, unit: Mapping[str, Any]) -> str:
+        """Return the name of a unit in its batch, at most 80 characters: equal for equal units only."""
+        return f"image-{unit['image']}" if set(unit) == {"image"} else content_sha256(dict(unit))
+
+    def page_images(self, unit: Mapping[str, Any], images: Mapping[int, ImageFacts]) -> dict[int, ImageFacts]:
+        """Return the facts of a unit's images without what its page must not tell (``page_facts``)."""
+        return neutral(images, self.image_ids(unit), self.page_facts)
 
     def subject(self, unit: Mapping[str, Any]) -> str:
         """Return what a unit is about: its first image, or its own content where it shows none.

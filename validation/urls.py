@@ -16,10 +16,13 @@ from validation.views import (
     rounds,
     texts,
     training,
+    units,
     workers,
 )
 
 urlpatterns = [
+    path("projects/<slug:slug>/launch/units", units.units_new, name="units-new"),
+    path("projects/<slug:slug>/launch/units/example", units.units_example, name="units-example"),
     path("projects/<slug:slug>/judging/", judging.judging, name="judging"),
     path("projects/<slug:slug>/judging/review/", review_round.review_new, name="review-new"),
     path("projects/<slug:slug>/judging/ratings/<int:batch_id>/", judging.ratings, name="judging-ratings"),

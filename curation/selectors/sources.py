@@ -3,8 +3,9 @@
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from django.db.models import Count
+from django.db.models import Count, QuerySet
 
 from curation.models import Source, SourceRecord
 from curation.selectors.jobs import IMPORT_SOURCE
@@ -83,3 +84,13 @@ def entity_counts(project: Project) -> tuple[list[int], int]:
 def import_jobs(project: Project, count: int) -> Sequence[Job]:
     """Return the newest imports."""
     return list(Job.objects.filter(project=project, task=IMPORT_SOURCE).order_by("-pk")[:count])
+
+
+def photo_sources(project: Project) -> "dict[str, QuerySet[SourceRecord, Any]]":
+    """Return the ids of the project's photos by collection, as queries that ``pk__in`` takes.
+
+    Launches choose photos by it: the setting PHOTO_SOURCES names this function.
+    """
+    rows = SourceRecord.objects.filter(image__project=project)
+    names = rows.order_by("source").values_list("source", flat=True).distinct()
+    return {name: rows.filter(source=name).values("image") for name in names}

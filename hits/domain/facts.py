@@ -1,7 +1,10 @@
 """Plain facts that travel between rows, kinds and pages."""
 
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
+
+IMAGE_TEXTS = frozenset({"alt", "credit"})  # what is written about an image, in people's words
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,3 +29,22 @@ class ImageFacts:
             "alt": self.alt,
             "credit": self.credit,
         }
+
+
+def neutral(
+    images: Mapping[int, ImageFacts], order: Sequence[int], allowed: Collection[str]
+) -> dict[int, ImageFacts]:
+    """Return images without the texts that are not ``allowed``, and never with a file's name.
+
+    Where alternative text is left out, an image is called by its place in ``order``: "Image 1".
+    """
+    places = {image: place for place, image in reversed(list(enumerate(order, start=1)))}
+    return {
+        key: replace(
+            image,
+            name="",
+            alt=image.alt if "alt" in allowed else f"Image {places.get(key, 1)}",
+            credit=image.credit if "credit" in allowed else "",
+        )
+        for key, image in images.items()
+    }

@@ -1,6 +1,7 @@
 """The launch form: what a batch is called, pays and shows, and who may do it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from django import forms
@@ -8,6 +9,7 @@ from django import forms
 from hits.domain.countries import codes_from
 from hits.domain.money import parse_typed_usd
 from hits.domain.opinions import MOST_PER_HIT
+from hits.domain.photo_choice import ChoiceError, How, PhotoChoice
 from hits.domain.pool import Pool
 from hits.domain.qualifications import MAX_LOCALES
 from hits.domain.states import UnitScope
@@ -37,8 +39,8 @@ def typed_cost(data: Mapping[str, Any]) -> int | None:
 
 # In the order in which the form offers them; what is enforced where: hits.domain.states.UnitScope.
 SCOPES = {
-    UnitScope.BATCH: "A worker gets each photo once in this batch",
-    UnitScope.PROJECT: "A worker gets each photo once in the project, whichever batch of this kind asks",
+    UnitScope.BATCH: "A worker gets each %s once in this batch",
+    UnitScope.PROJECT: "A worker gets each %s once in the project, whichever batch of this kind asks",
 }
 OWN_TEXT = "The task’s own text"
 
@@ -48,22 +50,15 @@ def version_title(row: Instructions) -> str:
     return f"Version {row.version}, {row.published_at:%-d %b %Y}: {row.note}"
 
 
-class LaunchForm(PageForm):
-    """What a batch is called, pays and shows."""
+class BatchTermsForm(PageForm):
+    """What a batch is called and pays, who may do it, and what it shows."""
 
     name = forms.CharField(
         max_length=120, label="Name", help_text="Workers read it in the task’s description."
     )
     reward = MoneyField(least=1, label="Reward", help_text="US dollars for each submission.")
     bonus = MoneyField(label="Bonus", help_text="US dollars for each further complete observation.")
-    assignments = forms.IntegerField(
-        min_value=1,
-        max_value=MAX_OPINIONS,
-        label="Workers per photo",
-        help_text=f"Different people each. Above {MOST_PER_HIT} a photo comes as several tasks: 12 as 9 and 3.",
-    )
-    which = forms.ChoiceField(choices=[("all", "All"), ("first", "Only the first")], widget=forms.RadioSelect)
-    first = forms.IntegerField(min_value=1, required=False, label="How many")
+    assignments = forms.IntegerField(min_value=1, max_value=MAX_OPINIONS)
     pool = forms.ChoiceField(
         required=False,
         label="Who may do these tasks",
@@ -85,10 +80,7 @@ class LaunchForm(PageForm):
         help_text="Tasks that one worker may do here. Left empty, as many as there are.",
     )
     unit_scope = forms.ChoiceField(
-        required=False,
-        label="The same photo again",
-        choices=[(scope.value, words) for scope, words in SCOPES.items()],
-        widget=forms.RadioSelect,
+        required=False, choices=[(scope.value, scope.value) for scope in SCOPES], widget=forms.RadioSelect
     )
     budget_cap = SumField(
         required=False,
@@ -104,22 +96,17 @@ class LaunchForm(PageForm):
         required=False, label="Instructions", help_text="They can be changed while the batch runs."
     )
 
-    def __init__(
-        self, kind: HitKind, available: int, versions: Sequence[Instructions], *args: Any, **kwargs: Any
-    ) -> None:
-        kwargs.setdefault(
-            "initial",
-            {
-                "reward": kind.reward_cents,
-                "bonus": kind.bonus_cents,
-                "assignments": kind.assignments_per_hit,
-                "which": "all",
-                "first": min(available, 10) or 1,
-                "instructions": str(versions[0].version) if versions else "",
-            },
-        )
+    def __init__(self, kind: HitKind, versions: Sequence[Instructions], *args: Any, **kwargs: Any) -> None:
+        initial = {
+            "reward": kind.reward_cents,
+            "bonus": kind.bonus_cents,
+            "assignments": kind.assignments_per_hit,
+            "instructions": str(versions[0].version) if versions else "",
+        }
+        kwargs["initial"] = initial | kwargs.get("initial", {})
         super().__init__(*args, **kwargs)
-        self.available = available
+        self.kind = kind
+        self._speak_of(kind.unit_word[0])
         self.versions = {str(row.version): row for row in versions}
         told: Any = self.fields["instructions"]
         told.choices = [*((key, version_title(row)) for key, row in self.versions.items()), ("", OWN_TEXT)]
@@ -128,16 +115,15 @@ class LaunchForm(PageForm):
         if not current().fees.masters_bp:  # a marketplace that charges nothing for Masters hardly has any
             del self.fields["masters_only"]
 
-    def clean(self) -> dict[str, Any]:
-        """Check the number of photos against what there is."""
-        data = super().clean() or {}
-        if data.get("which") == "first":
-            first = data.get("first")
-            if not first and "first" not in self.errors:
-                self.add_error("first", "Say how many photos.")
-            elif first and first > self.available:
-                self.add_error("first", f"There are {self.available} photos; use that or fewer.")
-        return data
+    def _speak_of(self, unit: str) -> None:
+        """Call a unit what its kind calls it."""
+        each, scope = self.fields["assignments"], self.fields["unit_scope"]
+        each.label = f"Workers per {unit}"
+        each.help_text = (
+            f"Different people each. Above {MOST_PER_HIT} a {unit} comes as several tasks: 12 as 9 and 3."
+        )
+        scope.label = f"The same {unit} again"
+        scope.choices = [(value.value, words % unit) for value, words in SCOPES.items()]  # type: ignore[attr-defined]
 
     def clean_countries(self) -> tuple[str, ...]:
         """Return the codes of the countries that were chosen; none means all."""
@@ -178,11 +164,6 @@ class LaunchForm(PageForm):
         return in_words(people, places, data["worker_limit"])
 
     @property
-    def units(self) -> int:
-        """How many photos are meant; the form has to be valid."""
-        return self.cleaned_data["first"] if self.cleaned_data["which"] == "first" else self.available
-
-    @property
     def terms(self) -> Terms:
         """What the batch pays; the form has to be valid."""
         data = self.cleaned_data
@@ -200,4 +181,103 @@ class LaunchForm(PageForm):
     @property
     def scope_words(self) -> str:
         """What was chosen about seeing a photo twice, in words."""
-        return SCOPES[self.terms.unit_scope]
+        return SCOPES[self.terms.unit_scope] % self.kind.unit_word[0]
+
+
+HOW = {
+    How.ALL: "All",
+    How.FIRST: "Only the first",
+    How.RANDOM: "Drawn at random",
+    How.NAMED: "Picked by hand",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Photos:
+    """The photos that a launch can take: how many wait, what they can be told apart by, and how some are chosen."""
+
+    available: int
+    all: int
+    splits: Sequence[tuple[str, int]]
+    sources: Sequence[str]
+    choose: Callable[[PhotoChoice], list[int]]
+
+
+class LaunchForm(BatchTermsForm):
+    """A batch over photos: which of them, and its terms. ``chosen`` are their ids once the form is valid."""
+
+    which = forms.ChoiceField(
+        choices=[(how.value, words) for how, words in HOW.items()], widget=forms.RadioSelect
+    )
+    first = forms.IntegerField(min_value=1, required=False, label="How many")
+    drawn = forms.IntegerField(min_value=1, required=False, label="How many are drawn")
+    seed = forms.IntegerField(min_value=0, required=False, label="Seed")
+    names = forms.CharField(required=False, widget=forms.Textarea(attrs={"rows": 4}), label="Which photos")
+    split = forms.ChoiceField(required=False, label="Split")
+    source = forms.ChoiceField(required=False, label="Source")
+    again = forms.BooleanField(required=False, label="Also photos that such a batch showed already")
+
+    def __init__(
+        self, kind: HitKind, photos: Photos, versions: Sequence[Instructions], *args: Any, **kwargs: Any
+    ) -> None:
+        some = min(photos.available, 10) or 1
+        kwargs["initial"] = {"which": "all", "first": some, "drawn": some, "seed": 1} | kwargs.get(
+            "initial", {}
+        )
+        super().__init__(kind, versions, *args, **kwargs)
+        self.photos = photos
+        self.chosen: list[int] = []
+        self._offer("split", [(name, f"{name}, {count} photos") for name, count in photos.splits])
+        self._offer("source", [(name, name) for name in photos.sources])
+
+    def _offer(self, name: str, choices: list[tuple[str, str]]) -> None:
+        if choices:
+            self.fields[name].choices = [("", "All"), *choices]  # type: ignore[attr-defined]
+        else:
+            del self.fields[name]
+
+    def clean(self) -> dict[str, Any]:
+        """Choose the photos, or say at which field the choice has to be mended."""
+        data = super().clean() or {}
+        if not {"which", "first", "drawn", "seed", "split", "source"} & set(self.errors):
+            try:
+                self.chosen = self.photos.choose(self.choice)
+            except ChoiceError as error:
+                self.add_error(self._field(error.field), str(error))
+            else:
+                if not self.chosen:
+                    self.add_error(None, "No photo is left by this choice; choose another split or source.")
+        return data
+
+    def _field(self, wrong: str) -> str:
+        if wrong == "n":
+            return "drawn" if self.cleaned_data["which"] == How.RANDOM else "first"
+        return wrong
+
+    @property
+    def choice(self) -> PhotoChoice:
+        """Which photos are meant."""
+        data = self.cleaned_data
+        how = How(data["which"])
+        return PhotoChoice(
+            how=how,
+            n={How.FIRST: data.get("first"), How.RANDOM: data.get("drawn")}.get(how),
+            seed=data.get("seed") if how is How.RANDOM else None,
+            names=tuple(filter(None, map(str.strip, data.get("names", "").splitlines())))
+            if how is How.NAMED
+            else (),
+            split=data.get("split", ""),
+            source=data.get("source", ""),
+            again=data.get("again", False),
+        )
+
+    @property
+    def choice_words(self) -> str:
+        """Which photos were chosen, in words."""
+        choice, words = self.choice, HOW[self.choice.how]
+        if choice.how is How.RANDOM:
+            words += f", with seed {choice.seed}"
+        parts = [f"split {choice.split}"] if choice.split else []
+        parts += [f"from {choice.source}"] if choice.source else []
+        parts += ["shown before or not"] if choice.again else ["in no batch of this kind yet"]
+        return f"{words}: {', '.join(parts)}"

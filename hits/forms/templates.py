@@ -7,7 +7,7 @@ from django import forms
 from django.core.files.uploadedfile import UploadedFile
 
 from hits.domain.task_template.check import MAX_PAGE
-from hits.forms.launch import LaunchForm
+from hits.forms.launch import BatchTermsForm
 from hits.forms.parts import PageForm
 from hits.kind import HitKind
 from hits.models import TaskTemplate
@@ -78,7 +78,7 @@ class RowsForm(PageForm):
         return data
 
 
-class TemplateLaunchForm(LaunchForm):
+class TemplateLaunchForm(BatchTermsForm):
     """What a batch over a page is called, says, pays and may load."""
 
     title = forms.CharField(max_length=MAX_TITLE, label="Title", help_text="Workers choose by it.")
@@ -102,9 +102,7 @@ class TemplateLaunchForm(LaunchForm):
     )
     in_spite = forms.BooleanField(required=False, label="Launch in spite of what has to be mended")
 
-    def __init__(
-        self, kind: HitKind, template: TaskTemplate, available: int, *args: Any, **kwargs: Any
-    ) -> None:
+    def __init__(self, kind: HitKind, template: TaskTemplate, *args: Any, **kwargs: Any) -> None:
         kwargs["initial"] = {
             "name": template.name,
             "title": template.name,
@@ -113,9 +111,9 @@ class TemplateLaunchForm(LaunchForm):
             "usual_minutes": kind.usual_seconds // 60,
             "allowed_minutes": kind.duration_seconds // 60,
         }
-        super().__init__(kind, available, [], *args, **kwargs)
+        super().__init__(kind, [], *args, **kwargs)
         # All rows are asked; what a row is, another CSV may give to another number.
-        for name in ("which", "first", "unit_scope", "instructions"):
+        for name in ("unit_scope", "instructions"):
             self.fields.pop(name, None)
         self.fields["name"].help_text = "For this project."
         self.fields["assignments"].label = "Workers per row"
@@ -123,7 +121,7 @@ class TemplateLaunchForm(LaunchForm):
 
     def clean(self) -> dict[str, Any]:
         """Fill in what this form does not ask."""
-        return super().clean() | {"which": "all", "first": None, "unit_scope": "", "instructions": ""}
+        return (super().clean() or {}) | {"unit_scope": "", "instructions": ""}
 
     @property
     def listing(self) -> Listing:

@@ -19,6 +19,7 @@ from hits.models.submissions import (
     Submission,
 )
 from hits.models.task_templates import TaskTemplate
+from hits.models.unit_files import UnitFile
 
 __all__ = [
     "Assignment",
@@ -53,6 +54,7 @@ __all__ = [
     "TaskTemplate",
     "TopUp",
     "Unit",
+    "UnitFile",
     "Worker",
     "WorkerCall",
     "WorkerDecision",

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 from django.conf import settings
+from django.db.models import QuerySet
 
 from hits.domain.facts import ImageFacts
 from hits.domain.states import HitState
@@ -32,20 +33,26 @@ def facts_of(ids: Iterable[int]) -> dict[int, ImageFacts]:
     return {image.pk: facts(image) for image in Image.objects.filter(pk__in=list(ids))}
 
 
-def usable(project: Project) -> "list[Image]":
+def usable_images(project: Project) -> "QuerySet[Image]":
     """Return the project's images that are neither taken down nor marked as a duplicate, oldest first."""
-    return list(Image.objects.filter(project=project, withdrawn_at__isnull=True, duplicate_of__isnull=True))
+    return Image.objects.filter(project=project, withdrawn_at__isnull=True, duplicate_of__isnull=True)
 
 
-def unused(project: Project, kind: str) -> "list[Image]":
+def usable(project: Project) -> "list[Image]":
+    """Return the same as a list."""
+    return list(usable_images(project))
+
+
+def unused_images(project: Project, kind: str) -> "QuerySet[Image]":
     """Return the usable images that no batch of this kind has shown yet, oldest first.
 
     A HIT that was cancelled before it was published, as when its photo was taken down, was shown to nobody.
     """
     asked = Hit.objects.filter(unit__batch__kind=kind, unit__batch__project=project)
     shown = Image.objects.filter(units__hits__in=asked.exclude(state=HitState.CANCELLED))
-    return list(
-        Image.objects.filter(project=project, withdrawn_at__isnull=True, duplicate_of__isnull=True).exclude(
-            pk__in=shown.values("pk")
-        )
-    )
+    return usable_images(project).exclude(pk__in=shown.values("pk"))
+
+
+def unused(project: Project, kind: str) -> "list[Image]":
+    """Return the same as a list."""
+    return list(unused_images(project, kind))

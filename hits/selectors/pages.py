@@ -61,7 +61,7 @@ def page_unit_of(attempt: Attempt) -> dict[str, Any]:
     """Return the unit as an attempt's page shows it, in the order of its arm."""
     unit = attempt.hit.unit
     kind = registry.get(unit.batch.kind)
-    images = facts_of(kind.image_ids(unit.payload))
+    images = kind.page_images(unit.payload, facts_of(kind.image_ids(unit.payload)))
     return kind.page_unit(unit.payload, images, attempt.assignment_id, attempt.arm)
 
 

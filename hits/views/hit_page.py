@@ -205,7 +205,7 @@ def _page_unit(unit: Unit, request: HttpRequest, *, preview: bool) -> dict[str, 
     A preview shows the arm that the unit begins with. Whoever opened the task before sees the arm of that attempt.
     """
     kind = registry.get(unit.batch.kind)
-    images = facts_of(kind.image_ids(unit.payload))
+    images = kind.page_images(unit.payload, facts_of(kind.image_ids(unit.payload)))
     assignment_id = _parameter(request, "assignmentId")
     if kind.arms == 1:
         return kind.page_unit(unit.payload, images, assignment_id)

@@ -1,6 +1,7 @@
 """Launch a batch: choose, see what it costs, confirm."""
 
 import uuid
+from functools import partial
 from typing import Any
 
 from django.contrib import messages
@@ -12,12 +13,13 @@ from hits import registry
 from hits.domain.costs import cost_table
 from hits.domain.opinions import parts
 from hits.domain.states import Purpose
-from hits.forms import LaunchForm, launch_key
+from hits.forms import BatchTermsForm, LaunchForm, Photos, launch_key
 from hits.forms.hourly import offer_fair_reward
 from hits.kind import HitKind
-from hits.models import Image, Project
+from hits.models import Project
+from hits.selectors import photo_choice
 from hits.selectors.forecast import forecast_for
-from hits.selectors.images import unused
+from hits.selectors.images import unused_images, usable_images
 from hits.selectors.instructions import of_kind
 from hits.services import launch
 from hits.services.errors import Refused
@@ -39,49 +41,58 @@ def batch_new(request: HttpRequest, project: Project) -> HttpResponse:
     known = launch.launched_before(project=project, once=launch_key(request.POST))
     if known is not None:
         return redirect("batch-detail", known.pk)
-    images = unused(project, kind.name)
+    photos = _photos(project, kind)
     versions = list(of_kind(project, kind.name).defer("body", "examples"))
-    form = LaunchForm(kind, len(images), versions, request.POST or None)
+    form = LaunchForm(kind, photos, versions, request.POST or None)
     offer_fair_reward(form, project=project, kind=kind)
     context |= {
         "form": form,
-        "available": len(images),
+        "available": photos.available,
+        "shown_before": photos.all - photos.available,
         "usual_minutes": max(1, round(kind.usual_seconds / 60)),
     }
     status = 200
-    if request.method == "POST" and images:
+    if request.method == "POST" and photos.all:
         if form.is_valid():
             if request.POST.get("step") == "launch":
-                launched = _launch(request, project, kind, form, images)
+                launched = _launch(request, project, kind, form)
                 if isinstance(launched, HttpResponse):
                     return launched
                 context |= refusal_context(request.POST, launched)
                 status = 400
             if request.POST.get("step") != "change":
                 key = launch_key(request.POST) or uuid.uuid4().hex
-                context |= _estimate(project, kind, form) | {"launch_key": key}
+                units = len(kind.plan_units(form.chosen))
+                context |= launch_context(project, kind, form, units) | {"launch_key": key}
                 return render(request, "hits/batch_confirm.html", context, status=status)
         else:
             status = 400
     return render(request, "hits/batch_new.html", context, status=status)
 
 
+def _photos(project: Project, kind: HitKind) -> Photos:
+    return Photos(
+        available=unused_images(project, kind.name).count(),
+        all=usable_images(project).count(),
+        splits=photo_choice.splits(project),
+        sources=sorted(photo_choice.sources(project)),
+        choose=partial(photo_choice.choose, project, kind.name),
+    )
+
+
 def photo_kinds() -> list[HitKind]:
-    """Return the collecting kinds whose unit is one photo; others are launched from their own pages."""
+    """Return the collecting kinds whose units are planned from photos; others are launched from their own pages."""
     kinds = [registry.get(name) for name in registry.names()]
-    return [
-        kind
-        for kind in kinds
-        if kind.purpose is Purpose.COLLECTING and set(kind.Unit.model_fields) == {"image"}
-    ]
+    return [kind for kind in kinds if kind.purpose is Purpose.COLLECTING and kind.takes_photos]
 
 
-def _estimate(project: Project, kind: HitKind, form: LaunchForm) -> dict[str, Any]:
+def launch_context(project: Project, kind: HitKind, form: BatchTermsForm, units: int) -> dict[str, Any]:
+    """Return what a launch's confirming page shows: costs, terms, and how soon it may be done."""
     terms = form.terms
     reward, bonus, each = terms.reward_cents or 0, terms.bonus_cents or 0, terms.opinions or 1
-    found = launch.estimate(kind=kind, terms=terms, units=form.units)
-    photos = f"{form.units} photo{'' if form.units == 1 else 's'}"
-    rewards = f"Rewards, {photos} × {each} worker{'' if each == 1 else 's'}"
+    found = launch.estimate(kind=kind, terms=terms, units=units)
+    counted = f"{units} {kind.unit_word[units != 1]}"
+    rewards = f"Rewards, {counted} × {each} worker{'' if each == 1 else 's'}"
     return cost_context(
         project=project,
         cost=cost_table(found, rewards=rewards, reward_cents=reward, bonus_cents=bonus),
@@ -93,7 +104,7 @@ def _estimate(project: Project, kind: HitKind, form: LaunchForm) -> dict[str, An
         "terms": terms,
         "who_may": form.who_may,
         "scope": form.scope_words,
-        "units": form.units,
+        "units": units,
         "parts": parts(each),
         "forecast": forecast_for(
             project=project,
@@ -101,17 +112,16 @@ def _estimate(project: Project, kind: HitKind, form: LaunchForm) -> dict[str, An
             reward_cents=reward,
             bonus_cents=bonus,
             opinions=each,
-            units=form.units,
+            units=units,
         ),
     }
 
 
 def _launch(
-    request: HttpRequest, project: Project, kind: HitKind, form: LaunchForm, images: list[Image]
+    request: HttpRequest, project: Project, kind: HitKind, form: LaunchForm
 ) -> HttpResponse | Refused:
     """Launch and go to the batch, or return why not."""
-    chosen = [image.pk for image in images[: form.units]]
-    units = [launch.PlannedUnit(f"image-{pk}", {"image": pk}) for pk in chosen]
+    units = [launch.PlannedUnit(kind.unit_key(unit), unit) for unit in kind.plan_units(form.chosen)]
     try:
         batch, _ = launch.launch_batch(
             project=project,
@@ -120,6 +130,7 @@ def _launch(
             units=units,
             by=person(request),
             terms=with_funds(form.terms),
+            provenance={"photos": form.choice.as_row()},
             once=launch_key(request.POST),
         )
     except Refused as error:

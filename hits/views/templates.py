@@ -136,7 +136,7 @@ def _with_rows(
     kind = registry.get(KIND)
     step = request.POST.get("step", "")
     typed = request.POST if step in {"estimate", "launch", "change"} else None
-    form = TemplateLaunchForm(kind, template, len(table.rows), typed)
+    form = TemplateLaunchForm(kind, template, typed)
     offer_fair_reward(form, project=project, kind=kind)
     valid = typed is not None and form.is_valid()
     hosts = form.host_names if valid else ()

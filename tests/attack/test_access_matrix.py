@@ -58,6 +58,7 @@ NOT_THERE = {
     "judging-report-compute": "no kind was named",
     "judging-rows": "no kind was named",
     "judging-rows-file": "no rows were made",
+    "units-example": "no kind was named",
     "judging-item": "the item has no judgments",
     "judging-texts": "the dimension holds no texts",
     "api-judging-report": "no report was computed of judgments",

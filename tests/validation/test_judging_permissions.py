@@ -40,6 +40,10 @@ class Page:
 
 
 PAGES = [
+    Page("units-new"),
+    Page("units-new", query="?kind=likert_comparison"),
+    Page("units-example", query="?kind=observation_review"),
+    Page("units-example", query="?kind=compensation", researcher=ABSENT),
     Page("judging"),
     Page("localization"),
     Page("review-new"),

@@ -89,11 +89,11 @@ def launch_review(
         _review_unit(rows[key], images[rows[key].pk], plan.excluded.get(key, ()))
         for key in dict.fromkeys(ids)
     ]
-    return _launch(
-        project,
-        review().name,
-        units,
-        plan,
+    return launch_units(
+        project=project,
+        kind=review().name,
+        units=units,
+        plan=plan,
         name=name or f"Review of {len(units)} pairs",
         by=by,
         terms=terms or Terms(access=access_for(pool=usual_pool(project))),
@@ -131,11 +131,11 @@ def launch_comparison(
         _comparison_unit(item, rows[item.gold], [*_of(item, authors), *plan.excluded.get(item.id, ())])
         for item in sets
     ]
-    return _launch(
-        project,
-        comparison().name,
-        units,
-        plan,
+    return launch_units(
+        project=project,
+        kind=comparison().name,
+        units=units,
+        plan=plan,
         name=name or f"Ratings of {len(units)} comparison sets",
         by=by,
         terms=terms or Terms(access=access_for(pool=usual_pool(project))),
@@ -144,10 +144,16 @@ def launch_comparison(
     )
 
 
-def _launch(
-    project: Project, kind: str, units: Sequence[PlannedUnit], plan: RoundPlan, *, terms: Terms, **launch: Any
+def launch_units(
+    *, project: Project, kind: str, units: Sequence[PlannedUnit], plan: RoundPlan, terms: Terms, **launch: Any
 ) -> tuple[Batch, Job]:
-    """Launch units with their controls, and keep the plan; all of it or nothing."""
+    """Launch units of a judging kind with their controls, and keep the plan; all of it or nothing.
+
+    Whom a unit is kept from stands in it already. ``launch`` goes to ``launch_batch``.
+
+    Raises:
+        Refused: more judges at most than anybody may give, or what controls and the launch refuse.
+    """
     each = terms.opinions or registry.get(kind).assignments_per_hit
     if plan.most_judges and not each < plan.most_judges <= MAX_OPINIONS:
         raise Refused(f"most judges: give more than the {each} that each gets anyway, up to {MAX_OPINIONS}")

@@ -41,6 +41,7 @@ class Compensation(HitKind):
     duration_seconds: ClassVar[int] = 60 * 60
     lifetime_seconds: ClassVar[int] = 60 * 24 * 3600
     auto_approval_seconds: ClassVar[int] = 24 * 3600
+    unit_word: ClassVar[tuple[str, str]] = ("payment", "payments")
     Unit: ClassVar[type[Schema]] = Unit
     Answer: ClassVar[type[Schema]] = Answer
 

@@ -43,6 +43,7 @@ class HtmlTemplate(HitKind):
     purpose: ClassVar[Purpose] = Purpose.COLLECTING
     reward_cents: ClassVar[int] = 60
     usual_seconds: ClassVar[int] = 180
+    unit_word: ClassVar[tuple[str, str]] = ("row", "rows")
     duration_seconds: ClassVar[int] = 60 * 60
     Unit: ClassVar[type[Schema]] = Unit
     Answer: ClassVar[type[Schema]] = Answer

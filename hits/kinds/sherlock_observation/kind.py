@@ -19,6 +19,7 @@ class SherlockObservation(ObservingKind):
     keywords: ClassVar[str] = "photo, image, clue, reasoning, writing, boxes"
     paper: ClassVar[str] = "Sherlock: paper 000 §3.1 and A.2; paper 001 A.2"
     purpose: ClassVar[Purpose] = Purpose.COLLECTING
+    launches_from_units: ClassVar[bool] = True
     reward_cents: ClassVar[int] = 110
     bonus_cents: ClassVar[int] = 15
     required: ClassVar[int] = 3

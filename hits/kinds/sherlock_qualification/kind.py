@@ -146,6 +146,7 @@ class SherlockQualification(HitKind):
             "empty chair; on the right a cup that has been drunk up. A phone lies between them, its screen lit.",
         },
     )
+    unit_word: ClassVar[tuple[str, str]] = ("set of photos", "sets of photos")
     Unit: ClassVar[type[Schema]] = Unit
     Answer: ClassVar[type[Schema]] = Answer
 

@@ -4,18 +4,17 @@ from argparse import ArgumentParser
 from typing import Any
 
 from hits import registry
-from hits.domain.countries import codes_from
-from hits.domain.pool import Pool
-from hits.domain.states import Purpose, UnitScope
+from hits.domain.photo_choice import ChoiceError, How, PhotoChoice
+from hits.domain.states import Purpose
 from hits.management.base import DeerstalkerCommand, bad_input
-from hits.management.publishing import account_cents, emit_published, publish_launched
+from hits.management.launching import add_terms, terms_of
+from hits.management.publishing import emit_published, publish_launched
 from hits.management.rows import checked_limit, project_called
-from hits.models import Instructions, Project
-from hits.selectors.images import unused, usable
-from hits.selectors.instructions import of_kind
-from hits.services.access import ASKED_FOR, access_for
-from hits.services.errors import Refused
-from hits.services.launch import Access, PlannedUnit, Terms, launch_batch
+from hits.selectors.images import unused_images, usable_images
+from hits.selectors.photo_choice import choose
+from hits.services.launch import PlannedUnit, launch_batch
+
+_FLAGS = {"n": "random", "names": "photo"}
 
 
 class Command(DeerstalkerCommand):
@@ -28,34 +27,19 @@ class Command(DeerstalkerCommand):
         super().add_arguments(parser)
         parser.add_argument("kind")
         parser.add_argument("--project", required=True)
-        parser.add_argument("--reward-cents", type=int, required=True)
-        parser.add_argument("--bonus-cents", type=int)
-        parser.add_argument("--assignments", type=int, help="different workers per image")
-        parser.add_argument(
-            "--confirm-cents",
-            type=int,
-            help="the most it can cost; needed on a live marketplace and above the project's threshold",
-        )
-        parser.add_argument("--budget-cap-cents", type=int, help="the most that the batch may ever cost")
-        parser.add_argument(
-            "--unit-scope",
-            choices=[scope.value for scope in UnitScope],
-            default=UnitScope.BATCH.value,
-            help="a worker gets each image once in this batch, or once in the project",
-        )
-        parser.add_argument("--masters", action="store_true", help="only workers that are called Masters")
+        add_terms(parser)
         parser.add_argument("--name", default="")
         parser.add_argument("--limit", type=int, help="take at most this many images")
+        which = parser.add_mutually_exclusive_group()
+        which.add_argument("--random", type=int, metavar="N", help="N photos drawn with --seed")
+        which.add_argument(
+            "--photo", action="append", default=[], metavar="NAME", help="this photo; may be repeated"
+        )
+        parser.add_argument("--seed", type=int, default=1, help="of --random; 1 by default")
+        parser.add_argument("--split", default="", help="only photos of this split")
+        parser.add_argument("--source", default="", help="only photos from this collection")
         parser.add_argument(
             "--again", action="store_true", help="also photos that such a batch showed already"
-        )
-        parser.add_argument("--pool", help="only workers of this pool: qualified or trained")
-        parser.add_argument("--countries", help="only workers there, by code or name: US,CA,GB,AU")
-        parser.add_argument("--worker-limit", type=int, help="the most tasks that one worker may hand in")
-        parser.add_argument(
-            "--instructions",
-            type=int,
-            help="version that the pages show; the newest without it, and 0 for the task's own text",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -65,70 +49,43 @@ class Command(DeerstalkerCommand):
             kind = registry.get(options["kind"])
         except LookupError as error:
             raise bad_input(f"kind: {error}") from error
-        if kind.purpose is not Purpose.COLLECTING:
+        if kind.purpose is not Purpose.COLLECTING or not kind.takes_photos:
             raise bad_input(
-                f"kind {kind.name}: judges other work; launch it from the pages Judging or Curation, or a review "
-                "of pairs by launch_review"
+                f"kind {kind.name}: is not asked about photos alone; launch it from its own page, a review of "
+                "pairs by launch_review, or from a file by launch_units"
             )
         limit = checked_limit(options["limit"])
-        images = usable(project) if options["again"] else unused(project, kind.name)
-        if not images and usable(project):
+        choice = _choice(options)
+        asked = not options["again"] and not unused_images(project, kind.name).exists()
+        if asked and usable_images(project).exists():
             raise bad_input(
                 f"project {project.slug}: every photo is in a batch of {kind.name} already; "
                 "resume a stopped one with resume_batch, or ask about the same photos once more with --again"
             )
-        images = images[:limit]
-        units = [PlannedUnit(key=f"image-{image.pk}", payload={"image": image.pk}) for image in images]
-        terms = Terms(
-            reward_cents=options["reward_cents"],
-            bonus_cents=options["bonus_cents"],
-            opinions=options["assignments"],
-            confirmed_cents=options["confirm_cents"],
-            access=_access(project, kind.name, options),
-            masters_only=options["masters"],
-            budget_cap_cents=options["budget_cap_cents"],
-            unit_scope=UnitScope(options["unit_scope"]),
-            available_cents=account_cents(),
-        )
-        name = options["name"] or kind.title
+        try:
+            photos = choose(project, kind.name, choice)[:limit]
+        except ChoiceError as error:
+            raise bad_input(f"--{_FLAGS.get(error.field, error.field)}: {error}") from error
         batch, _ = launch_batch(
-            project=project, kind_name=kind.name, name=name, units=units, by=None, terms=terms
+            project=project,
+            kind_name=kind.name,
+            name=options["name"] or kind.title,
+            units=[PlannedUnit(kind.unit_key(unit), unit) for unit in kind.plan_units(photos)],
+            by=None,
+            terms=terms_of(project, kind, options),
+            provenance={"photos": choice.as_row() | ({"limit": limit} if limit else {})},
         )
         emit_published(self, options, publish_launched(batch))
 
 
-def _access(project: Project, kind_name: str, options: dict[str, Any]) -> Access:
-    pool, limit = options["pool"], options["worker_limit"]
-    if pool is not None and pool not in set(ASKED_FOR):
-        raise bad_input(f"--pool {pool}: use {' or '.join(ASKED_FOR)}, or leave it out for everybody")
-    if limit is not None and limit < 1:
-        raise bad_input(f"--worker-limit {limit}: use 1 or more, or leave it out")
-    try:
-        codes = codes_from(options["countries"] or "")
-        if options["countries"] is not None and not codes:
-            raise bad_input("--countries: name at least one, or leave it out for all")
-        return access_for(
-            pool=Pool(pool) if pool else None,
-            countries=codes,
-            worker_limit=limit,
-            instructions=_version(project, kind_name, options["instructions"]),
-        )
-    except ValueError as error:
-        raise bad_input(f"--countries: {error}") from error
-    except Refused as error:
-        raise bad_input(f"--{error}") from error
-
-
-def _version(project: Project, kind_name: str, number: int | None) -> Instructions | None:
-    versions = of_kind(project, kind_name)
-    if number is None:
-        return versions.first()
-    if number == 0:
-        return None
-    found = versions.filter(version=number).first()
-    if found is None:
-        known = ", ".join(str(row.version) for row in versions.order_by("version")) or "none yet"
-        raise bad_input(
-            f"--instructions {number}: {project.slug} has no such version for {kind_name}; known: {known}"
-        )
-    return found
+def _choice(options: dict[str, Any]) -> PhotoChoice:
+    how = How.RANDOM if options["random"] is not None else How.NAMED if options["photo"] else How.ALL
+    return PhotoChoice(
+        how=how,
+        n=options["random"],
+        seed=options["seed"] if how is How.RANDOM else None,
+        names=tuple(options["photo"]),
+        split=options["split"],
+        source=options["source"],
+        again=options["again"],
+    )

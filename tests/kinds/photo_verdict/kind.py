@@ -36,9 +36,11 @@ class PhotoVerdict(HitKind):
     keywords: ClassVar[str] = "photo"
     paper: ClassVar[str] = "No paper: a kind of the tests"
     purpose: ClassVar[Purpose] = Purpose.JUDGING
+    launches_from_units: ClassVar[bool] = True
     reward_cents: ClassVar[int] = 30
     assignments_per_hit: ClassVar[int] = 2
     usual_seconds: ClassVar[int] = 40
+    unit_word: ClassVar[tuple[str, str]] = ("text", "texts")
     Unit: ClassVar[type[Schema]] = Unit
     Answer: ClassVar[type[Schema]] = Answer
 

@@ -32,6 +32,7 @@ class ThreeOrders(HitKind):
     keywords: ClassVar[str] = "words"
     paper: ClassVar[str] = "No paper: a kind of the tests"
     purpose: ClassVar[Purpose] = Purpose.COLLECTING
+    launches_from_units: ClassVar[bool] = True
     reward_cents: ClassVar[int] = 20
     assignments_per_hit: ClassVar[int] = 3
     usual_seconds: ClassVar[int] = 20

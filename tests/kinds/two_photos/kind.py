@@ -50,6 +50,7 @@ class TwoPhotos(HitKind):
     keywords: ClassVar[str] = "photo"
     paper: ClassVar[str] = "No paper: a kind of the tests"
     purpose: ClassVar[Purpose] = Purpose.COLLECTING
+    launches_from_units: ClassVar[bool] = True
     reward_cents: ClassVar[int] = 50
     usual_seconds: ClassVar[int] = 60
     unit_word: ClassVar[tuple[str, str]] = ("pair of photos", "pairs of photos")

@@ -41,6 +41,7 @@ class WordList(HitKind):
     keywords: ClassVar[str] = "words"
     paper: ClassVar[str] = "No paper: a kind of the tests"
     purpose: ClassVar[Purpose] = Purpose.COLLECTING
+    launches_from_units: ClassVar[bool] = True
     reward_cents: ClassVar[int] = 20
     usual_seconds: ClassVar[int] = 40
     unit_word: ClassVar[tuple[str, str]] = ("topic", "topics")

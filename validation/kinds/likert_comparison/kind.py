@@ -73,11 +73,13 @@ class LikertComparison(HitKind):
     keywords: ClassVar[str] = "photo, image, rating, statements, reasoning"
     paper: ClassVar[str] = "Sherlock: paper 000 §4.3 and C; paper 001 E"
     purpose: ClassVar[Purpose] = Purpose.JUDGING
+    launches_from_units: ClassVar[bool] = True
     reward_cents: ClassVar[int] = 55
     assignments_per_hit: ClassVar[int] = 2
     arms: ClassVar[int] = 2
     usual_seconds: ClassVar[int] = 120
     duration_seconds: ClassVar[int] = 20 * 60
+    unit_word: ClassVar[tuple[str, str]] = ("comparison set", "comparison sets")
     Unit: ClassVar[type[Schema]] = Unit
     Answer: ClassVar[type[Schema]] = Answer
 

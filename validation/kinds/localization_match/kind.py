@@ -86,6 +86,7 @@ class LocalizationMatch(HitKind):
     keywords: ClassVar[str] = "photo, image, matching, statements, reasoning"
     paper: ClassVar[str] = "Sherlock: paper 000 §4.2"
     purpose: ClassVar[Purpose] = Purpose.JUDGING
+    launches_from_units: ClassVar[bool] = True
     reward_cents: ClassVar[int] = 50
     assignments_per_hit: ClassVar[int] = 2
     arms: ClassVar[int] = 2

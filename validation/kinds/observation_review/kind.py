@@ -44,10 +44,12 @@ class ObservationReview(HitKind):
     keywords: ClassVar[str] = "photo, image, rating, review, reasoning"
     paper: ClassVar[str] = "Sherlock: paper 001 A.3 and figure 5; paper 003 §3"
     purpose: ClassVar[Purpose] = Purpose.JUDGING
+    launches_from_units: ClassVar[bool] = True
     reward_cents: ClassVar[int] = 40
     assignments_per_hit: ClassVar[int] = 3
     usual_seconds: ClassVar[int] = 90
     duration_seconds: ClassVar[int] = 15 * 60
+    unit_word: ClassVar[tuple[str, str]] = ("pair", "pairs")
     Unit: ClassVar[type[Schema]] = Unit
     Answer: ClassVar[type[Schema]] = Answer
 

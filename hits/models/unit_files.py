@@ -1,0 +1,27 @@
+"""Files of units between their upload and the launch."""
+
+from django.conf import settings
+from django.db import models
+
+from hits.models.projects import Project
+
+
+class UnitFile(models.Model):
+    """A file of units that somebody sent and has not launched yet; its lines were read without an error."""
+
+    project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="unit_files")
+    kind = models.CharField(max_length=80)
+    name = models.CharField(max_length=200)
+    sha256 = models.CharField(max_length=64)
+    units = models.PositiveIntegerField()
+    content = models.TextField()
+    uploaded_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, null=True, related_name="+"
+    )
+    uploaded_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["-id"]
+
+    def __str__(self) -> str:
+        return self.name

@@ -1,0 +1,82 @@
+"""``manage.py launch_units KIND --project P --units FILE.jsonl --reward-cents N …``, or ``--example``."""
+
+import hashlib
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from hits.domain.unit_files import MOST_PROBLEMS
+from hits.management.base import DeerstalkerCommand, bad_input
+from hits.management.launching import add_terms, terms_of
+from hits.management.publishing import emit_published, publish_launched
+from hits.management.rows import project_called
+from hits.services.errors import Refused
+from hits.services.unit_files import BadUnits, example
+from validation.domain.control_types import ControlError, Rates
+from validation.services.units import kind_from_units, launch_from_file, read_file
+
+
+class Command(DeerstalkerCommand):
+    """Launch the units of a file, all of them or none, and publish them before returning."""
+
+    help = (
+        "Launch units of any kind from a file, one JSON object a line. A text photo:NAME stands for the photo of "
+        "that file name or SHA-256. All lines are read before anything is launched."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Declare the flags."""
+        super().add_arguments(parser)
+        parser.add_argument("kind")
+        parser.add_argument("--project", required=True, help="its short name")
+        what = parser.add_mutually_exclusive_group(required=True)
+        what.add_argument("--units", type=Path, metavar="FILE.jsonl", help="one unit a line")
+        what.add_argument("--example", action="store_true", help="write an example of such a file, and stop")
+        add_terms(parser, reward_needed=False)
+        for role in ("gold", "attention", "repeat"):
+            parser.add_argument(
+                f"--{role}",
+                type=int,
+                default=0,
+                metavar="PERCENT",
+                help=f"{role} controls to mix in, in percent of the units, for kinds that are judged",
+            )
+        parser.add_argument("--name", default="", help="workers read it in the task's description")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Read, launch and publish; or write the example."""
+        project = project_called(options["project"])
+        try:
+            kind = kind_from_units(options["kind"])
+        except Refused as error:
+            raise bad_input(str(error)) from error
+        if options["example"]:
+            self.stdout.write(example(project=project, kind=kind), ending="")
+            return
+        path: Path = options["units"]
+        try:
+            with path.open("rb") as file:
+                units = read_file(project=project, kind=kind, file=file, name=str(path))
+                file.seek(0)
+                sha256 = hashlib.file_digest(file, "sha256").hexdigest()
+        except OSError as error:
+            raise bad_input(f"--units {path}: cannot be read: {error.strerror}") from error
+        except BadUnits as error:
+            for problem in error.problems[1:MOST_PROBLEMS]:
+                self.stderr.write(problem)
+            raise bad_input(f"--units {error}") from error
+        try:
+            rates = Rates(options["gold"], options["attention"], options["repeat"])
+        except ControlError as error:
+            raise bad_input(f"--{error}") from error
+        batch, _ = launch_from_file(
+            project=project,
+            kind=kind,
+            units=units,
+            by=None,
+            name=options["name"],
+            terms=terms_of(project, kind, options),
+            rates=rates,
+            source={"name": path.name, "sha256": sha256},
+        )
+        emit_published(self, options, publish_launched(batch), units=len(units))

@@ -1,0 +1,120 @@
+"""Launch units of any kind from a file: collecting kinds as a batch, judging kinds as a round."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, BinaryIO
+
+from django.contrib.auth.models import AbstractBaseUser
+
+from hits import registry
+from hits.domain.states import Purpose
+from hits.kind import HitKind
+from hits.models import Batch, Job, Project, Worker
+from hits.selectors import records as collected
+from hits.services.errors import Refused
+from hits.services.launch import PlannedUnit, Terms, launch_batch, launched_already
+from hits.services.unit_files import kinds_from_units, read_units
+from validation.domain.control_types import Rates
+from validation.registry import spec_of
+from validation.services.judging import AT_ONCE, RoundPlan, launch_units
+
+Found = Sequence[tuple[str, dict[str, Any]]]
+
+
+def kind_from_units(name: str) -> HitKind:
+    """Return the kind of that name, if it is launched from units.
+
+    Raises:
+        Refused: there is no such kind, or it says that it is not; the message names those that are.
+    """
+    for kind in kinds_from_units():
+        if kind.name == name:
+            return kind
+    known = ", ".join(sorted(kind.name for kind in kinds_from_units()))
+    is_kind = name in registry.names()
+    why = "is launched from its own page or command" if is_kind else "there is no such kind"
+    raise Refused(f"kind {name}: {why}; from a file of units: {known}")
+
+
+def read_file(*, project: Project, kind: HitKind, file: BinaryIO, name: str) -> Found:
+    """Return the units of a file by their keys in a batch.
+
+    Raises:
+        BadUnits: any line that cannot be used, with line, field and mend.
+    """
+    judged = kind.purpose is Purpose.JUDGING
+    key = spec_of(kind.name).key if judged else None
+    return read_units(project=project, kind=kind, file=file, name=name, key=key)
+
+
+def launch_from_file(  # noqa: PLR0913 - a launch's own, by name
+    *,
+    project: Project,
+    kind: HitKind,
+    units: Found,
+    by: AbstractBaseUser | None,
+    name: str = "",
+    terms: Terms | None = None,
+    rates: Rates | None = None,
+    source: Mapping[str, Any] | None = None,
+    once: str = "",
+) -> tuple[Batch, Job]:
+    """Launch the units that ``read_file`` returned; all of them or none.
+
+    Whoever wrote a record that a unit shows never judges it, and controls come on top, as in every judging round.
+    ``source`` (the file's name and SHA-256) is kept with the batch. ``once`` names the wish to launch.
+
+    Raises:
+        Refused: the kind is not launched from units, or what controls and the launch refuse.
+    """
+    kind_from_units(kind.name)
+    terms, rates = terms or Terms(), rates or Rates()
+    known = launched_already(project=project, once=once)
+    if known is not None:
+        return known
+    facts = {"unit_file": {**(source or {}), "units": len(units)}}
+    if kind.purpose is Purpose.JUDGING:
+        return launch_units(
+            project=project,
+            kind=kind.name,
+            units=_judged(project, kind, units),
+            plan=RoundPlan(rates=rates),
+            name=name or f"{kind.title}: {len(units)} from a file",
+            by=by,
+            terms=terms,
+            provenance=facts,
+            once=once,
+        )
+    if rates != Rates():
+        raise Refused(f"controls: kind {kind.name} is not judged, so that none can be mixed in; use 0")
+    return launch_batch(
+        project=project,
+        kind_name=kind.name,
+        name=name or kind.title,
+        units=[PlannedUnit(key, unit) for key, unit in units],
+        by=by,
+        terms=terms,
+        provenance=facts,
+        once=once,
+    )
+
+
+def _judged(project: Project, kind: HitKind, units: Found) -> list[PlannedUnit]:
+    """Return the units with whom they are kept from: the authors of the records that they show."""
+    spec = spec_of(kind.name)
+    shown = [spec.shown_records(unit) for _, unit in units]
+    authors = _authors(project, sorted({key for keys in shown for key in keys}))
+    return [
+        PlannedUnit(key, unit, [authors[one] for one in dict.fromkeys(keys) if one in authors])
+        for (key, unit), keys in zip(units, shown, strict=True)
+    ]
+
+
+def _authors(project: Project, ids: Sequence[str]) -> dict[str, Worker]:
+    """Return who wrote each record of the project that these ids name; of others nobody is known."""
+    found: dict[str, Worker] = {}
+    for start in range(0, len(ids), AT_ONCE):
+        for key, row in collected.by_instance_ids(project, ids[start : start + AT_ONCE]).items():
+            author = collected.author_of(row)
+            if author is not None:
+                found[key] = author
+    return found

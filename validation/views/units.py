@@ -1,0 +1,185 @@
+"""Launch units of any kind from a file: send it, see what it costs, launch."""
+
+import re
+import uuid
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods, require_safe
+
+from hits.domain.pool import Pool
+from hits.domain.states import Purpose
+from hits.domain.unit_files import MAX_BYTES
+from hits.forms import BatchTermsForm, launch_key
+from hits.forms.hourly import offer_fair_reward
+from hits.kind import HitKind
+from hits.models import Project, UnitFile
+from hits.selectors.instructions import of_kind
+from hits.services import launch
+from hits.services.errors import Refused
+from hits.services.unit_files import BadUnits, content_of, example, keep_file, kept_file, kinds_from_units
+from hits.views.access import project_page
+from hits.views.balance import forget_balance
+from hits.views.costs import refusal_context, with_funds
+from hits.views.launch import launch_context
+from hits.views.who import person
+from validation.domain.control_types import MOST_PERCENT, Rates
+from validation.registry import spec_of
+from validation.services.judging import usual_pool
+from validation.services.units import Found, launch_from_file, read_file
+
+ROLES = {"gold": "Gold units, %", "attention": "Attention checks, %", "repeat": "Repeated units, %"}
+
+_ROW = re.compile(r"[0-9]{1,9}")
+
+
+class UnitsForm(BatchTermsForm):
+    """A file of units, and a batch's terms; for kinds that are judged also the controls."""
+
+    file = forms.FileField(required=False, label="Units", allow_empty_file=True)
+
+    def __init__(self, kind: HitKind, *args: Any, pool: Pool | None = None, **kwargs: Any) -> None:
+        kwargs["initial"] = {"pool": pool.value if pool else ""}
+        super().__init__(kind, *args, **kwargs)
+        self.controls = _controls(kind)
+        for name in self.controls:
+            field = forms.IntegerField(
+                min_value=0, max_value=MOST_PERCENT, required=False, initial=0, label=ROLES[name]
+            )
+            field.widget.attrs["class"] = "input"
+            self.fields[name] = field
+        if kind.purpose is Purpose.JUDGING:
+            del self.fields["unit_scope"]  # a judge answers about an item once, whichever round asks
+
+    @property
+    def rates(self) -> Rates:
+        """How many controls are mixed in; the form has to be valid."""
+        return Rates(*(self.cleaned_data.get(name) or 0 for name in ROLES))
+
+
+def _controls(kind: HitKind) -> tuple[str, ...]:
+    """Return which controls can be mixed into a kind's rounds."""
+    if kind.purpose is not Purpose.JUDGING:
+        return ()
+    spec = spec_of(kind.name)
+    return (
+        ("gold", *(["attention"] if spec.has_attention else []), "repeat") if spec.takes_gold else ("repeat",)
+    )
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@project_page()
+def units_new(request: HttpRequest, project: Project) -> HttpResponse:
+    """Launch the units of a file in two steps; nothing leaves before the second, confirming press."""
+    kinds = kinds_from_units()
+    kind = next((k for k in kinds if k.name == request.GET.get("kind")), kinds[0])
+    known = launch.launched_before(project=project, once=launch_key(request.POST))
+    if known is not None:
+        return redirect("batch-detail", known.pk)
+    form = UnitsForm(
+        kind,
+        list(of_kind(project, kind.name).defer("body", "examples")),
+        request.POST or None,
+        request.FILES or None,
+        pool=usual_pool(project) if kind.purpose is Purpose.JUDGING else None,
+    )
+    offer_fair_reward(form, project=project, kind=kind)
+    context: dict[str, Any] = {
+        "project": project,
+        "section": "batches",
+        "kinds": kinds,
+        "kind": kind,
+        "form": form,
+        "example": example(project=project, kind=kind),
+    }
+    status = 200
+    if request.method == "POST":
+        sent = _sent(request, project, kind, form) if form.is_valid() else None
+        step = request.POST.get("step")
+        if sent is None:
+            status = 400
+        elif step == "change":
+            context["sent"] = sent[0]
+        else:
+            row, units = sent
+            if step == "launch":
+                launched = _launch(request, project, kind, form, row, units)
+                if isinstance(launched, HttpResponse):
+                    return launched
+                context |= refusal_context(request.POST, launched)
+                status = 400
+            key = launch_key(request.POST) or uuid.uuid4().hex
+            counts = form.rates.counts(len(units))
+            total = len(units) + sum(counts.values())
+            context |= launch_context(project, kind, form, total)
+            context |= {"launch_key": key, "sent": row, "controls": sum(counts.values())}
+            return render(request, "validation/units_confirm.html", context, status=status)
+    return render(request, "validation/units_new.html", context, status=status)
+
+
+def _sent(
+    request: HttpRequest, project: Project, kind: HitKind, form: UnitsForm
+) -> tuple[UnitFile, Found] | None:
+    """Return the file, newly sent or kept, with its units; ``None`` after saying in the form what is wrong."""
+    upload = request.FILES.get("file")
+    try:
+        if upload is not None:
+            return _newly_sent(request, project, kind, upload)
+        kept = request.POST.get("kept", "")
+        row = kept_file(project=project, kind=kind, pk=int(kept) if _ROW.fullmatch(kept) else 0)
+        if row is None:
+            form.add_error("file", "Choose a file. One that was sent before is kept for a day.")
+            return None
+        return row, read_file(project=project, kind=kind, file=content_of(row), name=row.name)
+    except BadUnits as error:
+        for problem in error.problems:
+            form.add_error("file", f"{problem}.")
+    return None
+
+
+def _newly_sent(request: HttpRequest, project: Project, kind: HitKind, upload: Any) -> tuple[UnitFile, Found]:
+    data = upload.read(MAX_BYTES + 1)
+    upload.seek(0)
+    units = read_file(project=project, kind=kind, file=upload.file, name=upload.name)
+    row = keep_file(
+        project=project, kind=kind, name=upload.name, data=data, units=len(units), by=person(request)
+    )
+    return row, units
+
+
+def _launch(
+    request: HttpRequest, project: Project, kind: HitKind, form: UnitsForm, row: UnitFile, units: Found
+) -> HttpResponse | Refused:
+    """Launch and go to the batch, or return why not."""
+    try:
+        batch, _ = launch_from_file(
+            project=project,
+            kind=kind,
+            units=units,
+            by=person(request),
+            name=form.cleaned_data["name"],
+            terms=with_funds(form.terms),
+            rates=form.rates,
+            source={"name": row.name, "sha256": row.sha256},
+            once=launch_key(request.POST),
+        )
+    except Refused as error:
+        return error
+    forget_balance()
+    messages.success(request, f"{batch.name} is launched; its tasks are being published.")
+    return redirect("batch-detail", batch.pk)
+
+
+@require_safe
+@project_page()
+def units_example(request: HttpRequest, project: Project) -> HttpResponse:
+    """Download a file of units as a kind wants it."""
+    kind = next((k for k in kinds_from_units() if k.name == request.GET.get("kind")), None)
+    if kind is None:
+        raise Http404("No such kind is launched from a file.")
+    reply = HttpResponse(example(project=project, kind=kind), content_type="application/jsonl; charset=utf-8")
+    reply["Content-Disposition"] = f'attachment; filename="{kind.name}.jsonl"'
+    return reply
