@@ -1,11 +1,15 @@
 """Forms about projects, their people and what workers agree to."""
 
+from typing import Any
+
 from django import forms
 from django.contrib.auth import get_user_model
 from django.contrib.auth.models import AbstractBaseUser
 
 from hits.domain.states import Role
 from hits.forms.parts import PageForm
+from hits.registry import family_names
+from hits.services.projects import DEFAULT_FAMILY
 
 
 class ProjectForm(PageForm):
@@ -25,6 +29,24 @@ class ProjectForm(PageForm):
         label="This is a rehearsal",
         help_text="For practice and scripts. What is collected is never exported as real data.",
     )
+    family = forms.ChoiceField(
+        required=False,
+        label="Dataset family",
+        help_text="What its versions hold and how they are exported. It can be changed until the first version.",
+    )
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        families = family_names()
+        field: Any = self.fields["family"]
+        field.choices = [(name, name) for name in families]
+        field.initial = DEFAULT_FAMILY
+        if len(families) == 1:
+            del self.fields["family"]
+
+    def clean_family(self) -> str:
+        """Take the usual family where none was chosen."""
+        return self.cleaned_data["family"] or DEFAULT_FAMILY
 
 
 class MemberForm(PageForm):

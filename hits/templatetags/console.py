@@ -78,6 +78,7 @@ _ACTIONS = {
     "member.role": "Gave a role",
     "consent.publish": "Published a consent text",
     "batch.launch": "Launched a batch",
+    "project.family": "Changed the dataset family",
     "batch.close": "Stopped offering a batch",
     "batch.cap": "Changed a batch’s budget cap",
     "project.money": "Changed target, cap or threshold",

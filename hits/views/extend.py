@@ -10,6 +10,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST
 
+from hits import registry
 from hits.domain.costs import cost_table
 from hits.domain.opinions import MOST_PER_HIT
 from hits.domain.states import UNPUBLISHED_HIT_STATES, BatchState, CallState
@@ -61,6 +62,7 @@ def _page(
         "batch": batch,
         "form": form,
         "units": batch.units.count(),
+        "unit_word": registry.get(batch.kind).unit_word,
         "room": MAX_OPINIONS - batch.opinions,
         "most_days": MOST_DAYS,
         "most_per_hit": MOST_PER_HIT,
@@ -93,9 +95,8 @@ def _form(data: Mapping[str, Any]) -> ExtendForm:
 def _confirming(batch: Batch, opinions: int, days: int) -> dict[str, Any]:
     cost = services.estimate_extension(batch, opinions)
     units = batch.units.count()
-    words = (
-        f"Rewards, {units} unit{'s' if units != 1 else ''} × {opinions} worker{'s' if opinions != 1 else ''}"
-    )
+    counted = f"{units} {registry.get(batch.kind).unit_word[units != 1]}"
+    words = f"Rewards, {counted} × {opinions} worker{'s' if opinions != 1 else ''}"
     return cost_context(
         project=batch.project,
         batch=batch,

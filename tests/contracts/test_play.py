@@ -18,9 +18,10 @@ from curation.versions.export import export_version
 from curation.versions.families import family_named
 from hits import registry
 from hits.domain.states import AssignmentStatus, Purpose
-from hits.kind import HitKind, InvalidInput
+from hits.kind import HitKind, InvalidInput, UnitBox
 from hits.models import Assignment, Batch, Hit, Image, Project, Record, TaskTemplate, Unit
 from hits.mturk.boto import marketplace
+from hits.selectors.images import facts_of
 from hits.services import publish, submit, templates
 from hits.services.launch import PlannedUnit, Terms, launch_batch
 from tests.support import market
@@ -37,6 +38,7 @@ from validation.services.report import compute
 
 pytestmark = pytest.mark.django_db(transaction=True)
 WORKERS = ("wilma", "walter")
+LONGEST_KEY = 80
 PAGE = """<html><body><form><p>${question}</p><input name="chairs"></form></body></html>"""
 
 
@@ -53,6 +55,12 @@ KIND_METHODS = (
     "answer_lines",
     "evidence",
     "checks",
+    "unit_key",
+    "plan_units",
+    "region",
+    "hint_cards",
+    "gradable",
+    "exam_score",
 )
 SPEC_METHODS = ("item", "key", "view", "labels", "answer", "allowed", "attention", "sentence")
 
@@ -119,7 +127,7 @@ class Play:
         """Return a unit's key, as its kind's rounds name it."""
         if self.kind.purpose is Purpose.JUDGING:
             return spec_of(self.kind.name).key(unit)
-        return self.kind.subject(unit)[:80]
+        return self.kind.unit_key(unit)
 
 
 @pytest.fixture
@@ -182,6 +190,7 @@ def test_a_broken_method_is_named(
 def played(play: Play, client: Client, researcher: User, tmp_path: Path) -> None:
     """Play a kind from launch to pay, and on to where its purpose leads."""
     kind, project = play.kind, play.project
+    _says_what_pages_ask(play)
     batch = play.launched()
     hit = Hit.objects.get(unit__batch=batch)
     for name in WORKERS:
@@ -200,6 +209,23 @@ def played(play: Play, client: Client, researcher: User, tmp_path: Path) -> None
         _is_judged(play, batch, client)
     if kind.purpose is Purpose.COLLECTING and kind.record_types:
         _is_sealed(play, rows, tmp_path)
+
+
+def _says_what_pages_ask(play: Play) -> None:
+    """What the kind says of its sample to pages that only some kinds have: photos, hints, grading, the exam."""
+    kind, unit, answer = play.kind, play.unit, play.sample["answer"]
+    images = kind.page_images(unit, facts_of(kind.image_ids(unit)))
+    assert not any(image.name for image in images.values()), "a page is never told a file's name"
+    photos = [image.pk for image in Image.objects.filter(project=play.project)]
+    planned = [kind.parse_unit(one) for one in kind.plan_units(photos)]
+    assert bool(planned) == kind.takes_photos, f"{kind.name}.plan_units and takes_photos"
+    keys = {kind.unit_key(one) for one in planned}
+    assert len(keys) == len(planned), f"{kind.name}.unit_key: two units have one key"
+    assert all(len(key) <= LONGEST_KEY for key in keys), f"{kind.name}.unit_key"
+    assert all(isinstance(box, UnitBox) for box in kind.region(unit)), f"{kind.name}.region"
+    assert isinstance(kind.hint_cards(unit, images, answer), list), f"{kind.name}.hint_cards"
+    assert isinstance(kind.gradable(unit, answer), list), f"{kind.name}.gradable"
+    assert kind.exam_score(unit, answer).asked >= 0, f"{kind.name}.exam_score"
 
 
 def _work(play: Play, hit: Hit, worker: Any, client: Client) -> None:

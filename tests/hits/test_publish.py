@@ -449,7 +449,7 @@ def test_the_page_shows_the_cost_and_extends(
     client.force_login(admin)
     url = reverse("batch-extend", args=[batch.pk])
     page = client.get(url, {"opinions": "2", "days": "3"}).content.decode()
-    assert "2 more workers for each unit, 3 more days" in " ".join(page.split())
+    assert "2 more workers for each photo, 3 more days" in " ".join(page.split())
     assert "The most it can cost" in page
     client.post(url, {"opinions": "2", "days": "3", "launch_key": "once"})
     client.post(url, {"opinions": "2", "days": "3", "launch_key": "once"})

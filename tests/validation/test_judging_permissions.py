@@ -150,6 +150,8 @@ def test_posting_needs_the_token(
 
 def test_every_page_about_judging_is_in_the_table() -> None:
     about = {
-        str(pattern.name) for pattern in urlpatterns if re.search(r"/(judging|gold)/", f"/{pattern.pattern}")
+        str(pattern.name)
+        for pattern in urlpatterns
+        if re.search(r"/(judging|gold|launch)/", f"/{pattern.pattern}")
     }
     assert about == {page.name for page in PAGES}

@@ -1,6 +1,6 @@
 """Say what is the same and what is different on two photos: two images, and records of two types."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from pydantic import Field
@@ -53,10 +53,21 @@ class TwoPhotos(HitKind):
     launches_from_units: ClassVar[bool] = True
     reward_cents: ClassVar[int] = 50
     usual_seconds: ClassVar[int] = 60
+    page_facts: ClassVar[frozenset[str]] = frozenset()  # nothing that is written about a photo
     unit_word: ClassVar[tuple[str, str]] = ("pair of photos", "pairs of photos")
     Unit: ClassVar[type[Schema]] = Unit
     Answer: ClassVar[type[Schema]] = Answer
     record_types: ClassVar[Mapping[str, type[Schema]]] = {"likeness": Likeness, "difference": Difference}
+
+    @property
+    def takes_photos(self) -> bool:
+        """Photos are asked about in pairs."""
+        return True
+
+    def plan_units(self, photos: Sequence[int]) -> list[dict[str, Any]]:
+        """Return each photo with the next one; a last one without a neighbour is left out."""
+        pairs = zip(photos[::2], photos[1::2], strict=False)
+        return [{"left": left, "right": right} for left, right in pairs]
 
     def image_ids(self, unit: Mapping[str, Any]) -> list[int]:
         """Return both images."""

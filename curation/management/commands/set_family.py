@@ -1,0 +1,35 @@
+"""``manage.py set_family PROJECT FAMILY``."""
+
+from argparse import ArgumentParser
+from typing import Any
+
+from curation.services.families import set_family
+from hits.management.base import DeerstalkerCommand, bad_input, emit_json
+from hits.management.rows import project_called
+from hits.registry import family_names
+from hits.services.errors import Refused
+
+
+class Command(DeerstalkerCommand):
+    """Say which dataset family a project's versions will be of; possible until it has a version."""
+
+    help = "Change the dataset family of a project that has no version yet."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Declare the flags."""
+        super().add_arguments(parser)
+        parser.add_argument("project", help="its short name")
+        parser.add_argument("family", help=f"one of: {', '.join(family_names())}")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Change it."""
+        try:
+            project = set_family(
+                project=project_called(options["project"]), family=options["family"], by=None
+            )
+        except Refused as error:
+            raise bad_input(str(error)) from error
+        if options["json"]:
+            emit_json(self, {"project": project.slug, "family": project.family})
+        else:
+            self.stdout.write(f"{project.slug}: {project.family}")

@@ -1,0 +1,140 @@
+"""Which photos a launch takes: by split, source, a draw with a seed, or by hand; not yet collected unless asked."""
+
+from collections.abc import Callable
+from io import StringIO
+
+import pytest
+from django.contrib.auth.models import User
+from django.core.management import CommandError, call_command
+from django.test import Client
+from django.urls import reverse
+
+from curation.models import SourceRecord
+from hits.domain.photo_choice import ChoiceError, How, PhotoChoice
+from hits.models import Batch, Image, Project
+from hits.selectors.photo_choice import choose, sources, splits
+from tests.support import market
+from tests.support.loop import launched
+
+pytestmark = pytest.mark.django_db(transaction=True)
+KIND = "sherlock_observation"
+FORM = {"name": "Kitchens", "reward": "1.25", "bonus": "0.15", "assignments": "1", "step": "launch"}
+
+
+@pytest.fixture
+def photos(project: Project, make_image: Callable[..., Image]) -> list[Image]:
+    """Return ten photos: six to train, four to test; the first three from Visual Genome."""
+    market.fund()
+    found = [make_image(seed) for seed in range(1, 11)]
+    for place, image in enumerate(found):
+        image.split = "train" if place < 6 else "test"
+        image.save(update_fields=["split"])
+        if place < 3:
+            SourceRecord.objects.create(image=image, source="visual_genome", source_id=str(place))
+    return found
+
+
+def ids(photos: list[Image]) -> list[int]:
+    return [photo.pk for photo in photos]
+
+
+def test_a_draw_is_the_same_for_the_same_seed_and_in_the_photos_order(
+    project: Project, photos: list[Image]
+) -> None:
+    one = choose(project, KIND, PhotoChoice(How.RANDOM, n=4, seed=7))
+    assert one == choose(project, KIND, PhotoChoice(How.RANDOM, n=4, seed=7)) == sorted(one)
+    assert len(set(one)) == 4
+    draws = {tuple(choose(project, KIND, PhotoChoice(How.RANDOM, n=4, seed=seed))) for seed in range(20)}
+    assert len(draws) > 10
+
+
+def test_splits_and_sources_narrow_the_choice(project: Project, photos: list[Image]) -> None:
+    assert choose(project, KIND, PhotoChoice(split="test")) == ids(photos[6:])
+    assert choose(project, KIND, PhotoChoice(source="visual_genome")) == ids(photos[:3])
+    assert choose(project, KIND, PhotoChoice(split="test", source="visual_genome")) == []
+    assert splits(project) == [("test", 4), ("train", 6)]
+    assert list(sources(project)) == ["visual_genome"]
+    with pytest.raises(ChoiceError, match="no photos from vcr; known: visual_genome"):
+        choose(project, KIND, PhotoChoice(source="vcr"))
+
+
+def test_photos_that_a_batch_showed_are_left_out_unless_asked_for(
+    project: Project, photos: list[Image]
+) -> None:
+    launched(project, photos[:8])
+    assert choose(project, KIND, PhotoChoice()) == ids(photos[8:])
+    assert choose(project, KIND, PhotoChoice(again=True)) == ids(photos)
+
+
+def test_by_hand_a_photo_is_named_once(project: Project, photos: list[Image]) -> None:
+    names = (photos[4].name, str(photos[1].pk), photos[4].name)
+    assert choose(project, KIND, PhotoChoice(How.NAMED, names=names)) == [photos[4].pk, photos[1].pk]
+    with pytest.raises(ChoiceError, match=r"nowhere\.jpg: is none of these photos"):
+        choose(project, KIND, PhotoChoice(How.NAMED, names=("nowhere.jpg",)))
+    Image.objects.filter(pk__in=ids(photos[:2])).update(name="same.jpg")
+    with pytest.raises(ChoiceError, match=r"same\.jpg: are 2 photos; use the photo’s number"):
+        choose(project, KIND, PhotoChoice(How.NAMED, names=("same.jpg",)))
+
+
+@pytest.mark.parametrize(
+    ("asked", "chosen", "kept"),
+    [
+        ({"which": "all"}, slice(0, 10), {"how": "all"}),
+        ({"which": "first", "first": "3"}, slice(0, 3), {"how": "first", "n": 3}),
+        ({"which": "all", "split": "test"}, slice(6, 10), {"how": "all", "split": "test"}),
+        (
+            {"which": "all", "source": "visual_genome"},
+            slice(0, 3),
+            {"how": "all", "source": "visual_genome"},
+        ),
+    ],
+)
+def test_the_form_launches_what_was_chosen_and_the_batch_keeps_how(
+    asked: dict[str, str],
+    chosen: slice,
+    kept: dict[str, object],
+    client: Client,
+    researcher: User,
+    project: Project,
+    photos: list[Image],
+) -> None:
+    client.force_login(researcher)
+    assert client.post(reverse("batch-new", args=[project.slug]), FORM | asked).status_code == 302
+    batch = Batch.objects.get()
+    assert [unit.payload["image"] for unit in batch.units.order_by("pk")] == ids(photos[chosen])
+    assert batch.provenance["photos"] == kept
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ({"which": "first", "first": "11"}, "There are 10 photos; use that or fewer."),
+        ({"which": "random", "drawn": "3", "seed": ""}, "Give a seed, a whole number from 0."),
+        ({"which": "random", "drawn": "", "seed": "1"}, "Say how many photos."),
+        ({"which": "named", "names": "a.jpg"}, "a.jpg: is none of these photos."),
+        ({"which": "named", "names": " "}, "Name the photos, one a line."),
+        ({"which": "all", "split": "test", "source": "visual_genome"}, "No photo is left by this choice"),
+    ],
+)
+def test_a_choice_that_cannot_be_made_is_said_at_its_field(
+    asked: dict[str, str], said: str, client: Client, researcher: User, project: Project, photos: list[Image]
+) -> None:
+    client.force_login(researcher)
+    page = client.post(reverse("batch-new", args=[project.slug]), FORM | asked)
+    assert page.status_code == 400
+    assert said in page.content.decode()
+    assert not Batch.objects.exists()
+
+
+def test_the_command_draws_and_names_photos(project: Project, photos: list[Image]) -> None:
+    flags = ["launch_batch", KIND, "--project", project.slug, "--reward-cents", "50"]
+    call_command(*flags, "--random", "3", "--seed", "5", stdout=StringIO())
+    first = Batch.objects.get()
+    drawn = [unit.payload["image"] for unit in first.units.order_by("pk")]
+    assert drawn == choose(project, KIND, PhotoChoice(How.RANDOM, n=3, seed=5, again=True))
+    assert first.provenance["photos"] == {"how": "random", "n": 3, "seed": 5}
+    left = [photo for photo in photos if photo.pk not in drawn]
+    call_command(*flags, "--photo", left[0].name, "--photo", left[1].name, stdout=StringIO())
+    assert Batch.objects.order_by("pk").last().units.count() == 2  # type: ignore[union-attr]
+    with pytest.raises(CommandError, match="--random: There are 5 photos; use that or fewer"):
+        call_command(*flags, "--random", "6", stdout=StringIO())
