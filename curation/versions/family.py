@@ -161,7 +161,7 @@ class Family(ABC):
         """
         from curation.versions.proof import check_lines  # noqa: PLC0415 - only for families without a reader
 
-        return check_lines(folder, self, images=images)
+        return check_lines(folder, [self.main.name, *(one.name for one in self.parts)], images=images)
 
     def all_exclusion_words(self) -> dict[str, str]:
         """Return what pages call each reason."""

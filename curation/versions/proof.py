@@ -2,17 +2,14 @@
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from curation.files import sha256_if_readable
 from curation.records import InvalidInput
 from curation.versions.seal import annotators_sha256
 from curation.versions.spool import Spool
-
-if TYPE_CHECKING:
-    from curation.versions.family import Family
 
 _SCHEMA = """
 CREATE TABLE sealed (part TEXT, id TEXT, sha256 TEXT, annotators TEXT, found INTEGER DEFAULT 0,
@@ -22,8 +19,10 @@ CREATE TABLE image (url TEXT PRIMARY KEY, sha256 TEXT) WITHOUT ROWID;
 """
 
 
-def check_lines(folder: Path, family: "Family", *, images: Path | None = None) -> int:
-    """Check every file, row, annotator and image against the seal; return the number of rows of the main part.
+def check_lines(folder: Path, parts: Sequence[str], *, images: Path | None = None) -> int:
+    """Check every file, row, annotator and image against the seal; return how many rows the first part has.
+
+    ``parts`` are the names of the family's parts, the main one first.
 
     Raises:
         InvalidInput: something is missing, foreign or changed; the message names the file and the row.
@@ -37,17 +36,27 @@ def check_lines(folder: Path, family: "Family", *, images: Path | None = None) -
     if sha256_if_readable(folder / "seal.jsonl") != manifest["seal"]:
         raise InvalidInput("seal.jsonl: is not the one that the manifest names; the seal is broken")
     seal = _read_seal(folder)
-    for part in family.parts:
-        for name in [file["name"] for file in manifest["files"]]:
-            if name == f"{part.name}.jsonl" or (name.startswith(f"{part.name}_") and name.endswith(".jsonl")):
-                _check_rows(folder, name, part.name, seal)
+    for file in manifest["files"]:
+        part = _part_of(file["name"], parts)
+        if part is not None:
+            _check_rows(folder, file["name"], part, seal)
     missing = list(seal.rows("SELECT part, id FROM sealed WHERE found = 0 LIMIT 1"))
     if missing:
         raise InvalidInput(f"{missing[0][0]} {missing[0][1]}: stands in the seal but in no file")
     _check_annotators(folder, seal)
     if images is not None:
         _check_images(images, seal)
-    return int(seal.first("SELECT count(*) FROM sealed WHERE part = ?", (family.main.name,)))
+    return int(seal.first("SELECT count(*) FROM sealed WHERE part = ?", (parts[0],)))
+
+
+def _part_of(name: str, parts: Sequence[str]) -> str | None:
+    """Return the part whose rows a file holds, ``part.jsonl`` or ``part_split.jsonl``; the longest name that fits."""
+    fitting = [
+        part
+        for part in parts
+        if name == f"{part}.jsonl" or (name.startswith(f"{part}_") and name.endswith(".jsonl"))
+    ]
+    return max(fitting, key=len, default=None)
 
 
 def _read_seal(folder: Path) -> Spool:

@@ -48,8 +48,8 @@ from hits.services.errors import Conflict, Refused, TooLarge
 # Its number changes with what a token proves: since 2, on our own marketplace, that the attempt's secret was shown.
 TOKEN_SALT = "hits.page/2"  # noqa: S105 - a salt names the purpose, it is no secret
 CLOSED = gettext_noop("This task is not open to you.")
-SEEN_BEFORE = gettext_noop("You have seen this task before, and it is shown to nobody twice.")
-NOT_OPENED = gettext_noop("This page is not open yet. Reload the task.")
+SEEN_BEFORE = "You have seen this task before, and nobody sees it twice. Return it and take another one."
+NOT_OPENED = "This page is not open yet. Reload the task."
 MAX_DRAFT_BYTES = 60_000
 MAX_ANSWER_BYTES = 60_000
 MAX_ACTIVE_SECONDS = 24 * 3600.0
