@@ -85,6 +85,7 @@ INSTALLED_APPS = [
     "curation",
     "annotation_site",
     *registry.kind_apps(HIT_KIND_PACKAGES),
+    *registry.family_apps(FAMILY_PACKAGES),
 ]
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",

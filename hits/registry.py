@@ -21,6 +21,11 @@ def kind_apps(packages: list[str]) -> list[str]:
     return sorted(f"{package}.{name}" for package in packages for name in _folders(package))
 
 
+def family_apps(packages: list[str]) -> list[str]:
+    """Return the dotted names of all family packages, sorted, for ``INSTALLED_APPS``: they may bring templates."""
+    return sorted(f"{package}.{name}" for package in packages for name in _folders(package, "family.py"))
+
+
 def names() -> list[str]:
     """Return the names of all kinds, sorted."""
     return sorted(_modules())

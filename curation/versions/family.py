@@ -129,9 +129,10 @@ class Family(ABC):
         """Return what a row of the main part calls its images."""
         return ()
 
-    def row_template(self) -> str:
-        """Return the template of a row of the main part in lists of changes."""
-        return "curation/version_row.html"
+    @property
+    def row_templates(self) -> list[str]:
+        """Templates of a row of the main part in lists of changes: the family's own first, its fields as fallback."""
+        return [f"{self.name}/row.html", "curation/version_row.html"]
 
     def statistics(self) -> Accumulator:
         """Return what counts a version's rows."""

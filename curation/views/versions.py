@@ -106,7 +106,7 @@ def version_detail(request: HttpRequest, version: DatasetVersion) -> HttpRespons
         "version": version,
         "versions": stored.versions(project),
         "family": family_of_version(version),
-        "row_template": family_of_version(version).row_template(),
+        "row_templates": family_of_version(version).row_templates,
         "selection": selection_words(version),
         "may_seal": may(request.user, project, Role.ADMIN),
         "job": job if mine and job is not None and job.state in OPEN_JOB_STATES else None,

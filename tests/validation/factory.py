@@ -91,6 +91,7 @@ class Work:
         hit.refresh_from_db()
         key = PageKey(str(hit.unit.public_id), str(hit.hit_id), f"ASSIGNMENT{self.count:06d}", worker)
         submit.agree(key=key, version=1, country="US")
+        submit.open_attempt(key)
         submission, _ = submit.store_submission(
             key=key, client_uuid=uuid.uuid4(), answer=answer, active_seconds=60.0, simulated=simulated
         )

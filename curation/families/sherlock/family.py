@@ -69,10 +69,6 @@ class SherlockFamily(Family):
         """Return the pair's photo."""
         return (row["inputs"]["image"]["url"],)
 
-    def row_template(self) -> str:
-        """Return clue and inference."""
-        return "curation/sherlock_row.html"
-
     def statistics(self) -> Accumulator:
         """Return the paper's statistics."""
         return CorpusAccumulator()
