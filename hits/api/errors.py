@@ -10,7 +10,8 @@ from rest_framework.views import exception_handler
 
 from hits.kind import InvalidInput
 from hits.services.errors import Conflict, Refused, TooLarge
-from hits.services.submit import AnotherTab, BadToken, NotEligible
+from hits.services.page_keys import BadToken
+from hits.services.submit import AnotherTab, NotEligible
 
 _STATUS: list[tuple[type[Exception], int]] = [
     (BadToken, status.HTTP_401_UNAUTHORIZED),

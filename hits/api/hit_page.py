@@ -19,7 +19,7 @@ from hits.selectors import submissions as read
 from hits.selectors.pages import page_unit_of
 from hits.selectors.proof import has_proof
 from hits.services import submit
-from hits.services.submit import PageKey
+from hits.services.page_keys import BadToken, PageKey, read_token
 
 MAX_REVISION = 2**31 - 2  # one less than the column's largest, since saving adds one
 
@@ -70,8 +70,8 @@ class PageToken(BaseAuthentication):
         """Return the page key as ``request.auth``; raises ``BadToken``."""
         scheme, _, token = request.headers.get("Authorization", "").partition(" ")
         if scheme.lower() != "bearer" or not token:
-            raise submit.BadToken("This page's key is missing. Reload the task.")
-        return None, submit.read_token(token.strip())
+            raise BadToken("This page's key is missing. Reload the task.")
+        return None, read_token(token.strip())
 
     def authenticate_header(self, request: Request) -> str:
         """Return the scheme, so that a missing token answers 401."""

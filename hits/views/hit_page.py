@@ -33,7 +33,8 @@ from hits.selectors.limits import has_ended
 from hits.selectors.listing import listing_of
 from hits.selectors.proof import has_proof, is_proven, known_country
 from hits.selectors.submissions import has_begun_work
-from hits.services.submit import CLOSED, PageKey, issue_token
+from hits.services.page_keys import PageKey, issue_token
+from hits.services.submit import CLOSED
 from hits.views import language
 
 MAX_ID = 64

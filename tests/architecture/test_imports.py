@@ -23,6 +23,8 @@ PLANTED = {
     "validation": ("validation.domain", "import validation.services.judging"),
     "curation": ("curation.records", "import curation.services"),
     "kinds": ("validation.kinds.likert_comparison", "import validation.kinds.observation_review"),
+    "families": ("curation.families.other", "import curation.families.sherlock.family"),
+    "acyclic": ("curation.versions.selection", "import curation.versions.plan"),
     "judging-kinds": ("validation.kinds.likert_comparison", "import hits.models"),
     "marketplace-imports": ("hits.marketplace", "import hits.selectors"),
     "marketplace-importers": ("hits.selectors", "import hits.marketplace"),
@@ -67,7 +69,8 @@ def copied_sources(root: Path, production_sources: list[Path], tmp_path: Path) -
 def append(folder: Path, module: str, lines: str) -> None:
     path = folder / module.replace(".", "/")
     source = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
-    source.write_text(f"{source.read_text()}\n{lines}\n")
+    before = source.read_text() if source.is_file() else ""  # "other" is a family that there is not
+    source.write_text(f"{before}\n{lines}\n")
 
 
 def test_contracts_hold(root: Path) -> None:

@@ -43,8 +43,9 @@ from hits.selectors.eligibility import declared_country, why_not
 from hits.services import instructions, qualifications, submit
 from hits.services.errors import Refused, TooLarge
 from hits.services.launch import Access, Condition, Terms
+from hits.services.page_keys import PageKey, issue_token
 from hits.services.qualifications import ONE_CALL, decide_about, settle, settle_outstanding
-from hits.services.submit import NotEligible, PageKey, issue_token
+from hits.services.submit import NotEligible
 from tests.support.answers import observations
 from tests.support.loop import page_key, published
 from tests.support.market import accept, fund, hand_over, market_worker

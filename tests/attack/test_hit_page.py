@@ -14,7 +14,7 @@ from django.urls import reverse
 
 from hits.models import Draft, Hit, Image, Project, Submission
 from hits.services import submit
-from hits.services.submit import PageKey, issue_token
+from hits.services.page_keys import PageKey, issue_token
 from tests.support.answers import observations
 from tests.support.loop import launched
 from tests.support.proof import SECRET

@@ -23,9 +23,9 @@ from hits.services import extend
 from hits.services.access import access_for
 from hits.services.batches import expire_hits, finish_closing, request_close
 from hits.services.launch import Terms
+from hits.services.page_keys import PageKey, issue_token
 from hits.services.publish import publish_batch
 from hits.services.reconcile import reconcile_batch
-from hits.services.submit import PageKey, issue_token
 from tests.support import loop, market
 from tests.support.proof import SECRET
 from tests.validation.factory import Work, ratings, review

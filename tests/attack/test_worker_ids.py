@@ -29,8 +29,8 @@ from hits.models import (
 )
 from hits.services import feedback, submit
 from hits.services.launch import Terms
+from hits.services.page_keys import BadToken, issue_token, read_token
 from hits.services.qualifications import decide_about
-from hits.services.submit import BadToken, issue_token, read_token
 from tests.support import market
 from tests.support.answers import observations
 from tests.support.loop import collected, page_key, published

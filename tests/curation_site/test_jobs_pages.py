@@ -186,7 +186,16 @@ def test_every_rule_of_a_round_is_put_to_the_test() -> None:
         for name, value in asdict(options).items()
         if value != asdict(RoundOptions())[name]
     }
-    assert differing == set(asdict(RoundOptions()))
+    # A selection has no line: the file that it was read from is not kept.
+    assert differing | {"selection"} == set(asdict(RoundOptions()))
+
+
+def test_a_round_of_a_selection_offers_no_line(work: Work) -> None:
+    work.observed(work.image())
+    options = RoundOptions(selection={"audits": []})
+    job = services.request_comparison_round(project=work.project, by=None, options=options)
+    job.refresh_from_db()
+    assert command_lines([job]) == [""]
 
 
 def test_a_line_asks_for_the_same_check_of_splits(work: Work) -> None:

@@ -17,8 +17,8 @@ from django.utils import timezone
 from hits.domain.external_question import NO_ASSIGNMENT
 from hits.marketplace.models import Worker as MarketWorker
 from hits.models import Attempt, Draft, Hit, Image, Participation, Project, Submission, Worker
-from hits.services import projects, submit
-from hits.services.submit import PageKey, issue_token
+from hits.services import projects
+from hits.services.page_keys import PageKey, issue_token, read_token
 from tests.support import market
 from tests.support.answers import observations
 from tests.support.loop import launched
@@ -114,7 +114,7 @@ def test_the_page_hands_over_to_the_attempts_own_address(frame: Client, hit: Hit
     config = _config(frame.get(_url(hit)))
     assert config["submitTo"] == f"{settings.PUBLIC_URL}/a/{SECRET}/mturk/externalSubmit"
     assert config["mode"] == "work"
-    assert submit.read_token(config["token"]) == _key(hit)
+    assert read_token(config["token"]) == _key(hit)
 
 
 @pytest.mark.parametrize("assignment", ["", NO_ASSIGNMENT])

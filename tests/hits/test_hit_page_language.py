@@ -15,7 +15,7 @@ from django.utils import translation
 
 from hits.domain.external_question import NO_ASSIGNMENT
 from hits.models import Batch, Hit, Image, Project, Unit, Worker
-from hits.services.submit import PageKey, issue_token
+from hits.services.page_keys import PageKey, issue_token
 from tests.support.loop import launched
 from tests.support.proof import SECRET
 

@@ -26,8 +26,8 @@ from hits.selectors.instructions import own_text, shown_by
 from hits.services.errors import Conflict, Refused, TooLarge
 from hits.services.instructions import Overtaken, publish, show_on_batch
 from hits.services.launch import Access, Terms
+from hits.services.page_keys import PageKey, issue_token
 from hits.services.projects import create_project
-from hits.services.submit import PageKey, issue_token
 from tests.support import market
 from tests.support.answers import observations
 from tests.support.loop import collected, launched, published

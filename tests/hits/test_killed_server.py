@@ -28,6 +28,7 @@ from hits.marketplace.services import accounts, attempts, countries
 from hits.models import Assignment, Batch, Hit, Image, Project, Submission
 from hits.services import submit
 from hits.services.launch import Terms
+from hits.services.page_keys import issue_token
 from tests.support import children, market
 from tests.support.answers import observations
 from tests.support.loop import collected, page_key, published
@@ -132,7 +133,7 @@ def _accepted(batch: Batch, base: str) -> list[Task]:
             key = page_key(hit, slot.assignment_id, person.worker_id)
             submit.agree(key=key, version=1, country="US")
             secret = attempts.attempt_secret(Attempt.objects.get(assignment=slot))
-            tasks.append(Task(base, submit.issue_token(key), secret, slot.assignment_id))
+            tasks.append(Task(base, issue_token(key), secret, slot.assignment_id))
     return tasks
 
 

@@ -27,9 +27,9 @@ from hits.mturk.boto import marketplace
 from hits.mturk.environments import resolve
 from hits.payments import ledger
 from hits.services import outbox, review
+from hits.services.page_keys import issue_token
 from hits.services.qualifications import ONE_CALL, decide_about
 from hits.services.qualifications import settle_outstanding as settle_workers
-from hits.services.submit import issue_token
 from tests.support import children, market
 from tests.support.answers import observations
 from tests.support.failing import leases_run_out, publish_all, settle_all
@@ -218,7 +218,8 @@ def test_killed_after_storing_over_http_the_answer_stands_and_the_retry_gets_its
 STORE = """
 import json, os, uuid
 from hits.services import submit
-key = submit.PageKey(*json.loads(os.environ["KEY"]))
+from hits.services.page_keys import PageKey
+key = PageKey(*json.loads(os.environ["KEY"]))
 submit.agree(key=key, version=1, country="US")
 row, new = submit.store_submission(
     key=key, client_uuid=uuid.UUID(os.environ["UUID"]), answer=json.loads(os.environ["ANSWER"]), active_seconds=60.0

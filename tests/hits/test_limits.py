@@ -22,8 +22,9 @@ from hits.selectors.eligibility import why_not
 from hits.selectors.limits import unit_taken
 from hits.services import submit
 from hits.services.launch import Access, Terms
+from hits.services.page_keys import PageKey
 from hits.services.qualifications import decide_about
-from hits.services.submit import NotEligible, PageKey
+from hits.services.submit import NotEligible
 from hits.tasks import sync_live_batches
 from tests.support import market
 from tests.support.answers import observations

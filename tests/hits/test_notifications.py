@@ -200,7 +200,7 @@ def test_returned_work_is_released_but_not_what_was_opened_later_or_submitted(ba
     assert hit is not None
     noon = datetime(2026, 11, 20, 12, tzinfo=UTC)
     tries = {}
-    for name, opened in (("earlier", -1), ("later", 1), ("submitted", -1)):
+    for name, opened in (("submitted", -1), ("earlier", -1), ("later", 1)):
         worker = Worker.objects.create(environment="local", worker_id=f"A{name.upper()}")
         tries[name] = Attempt.objects.create(hit=hit, assignment_id=SLOT_ID, worker=worker)
         if name == "submitted":

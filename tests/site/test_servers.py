@@ -65,6 +65,15 @@ SCORING = [
     "tests/curation_site/test_leaderboards.py",
 ]
 
+KINDS = [
+    "tests/contracts/test_play.py",
+    "tests/hits/test_arms.py",
+    "tests/hits/test_photo_choice.py",
+    "tests/hits/test_records.py",
+    "tests/validation/test_launch_units.py",
+    "tests/curation_site/test_selections.py",
+]
+
 KILLED = ["tests/hits/test_killed_server.py"]
 
 
@@ -73,8 +82,8 @@ KILLED = ["tests/hits/test_killed_server.py"]
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize(
     "suites",
-    [MONEY, PEOPLE, FAULTS, JUDGING, SCORING, KILLED],
-    ids=["money", "people", "faults", "judging", "scoring", "killed server"],
+    [MONEY, PEOPLE, FAULTS, JUDGING, SCORING, KINDS, KILLED],
+    ids=["money", "people", "faults", "judging", "scoring", "kinds", "killed server"],
 )
 def test_money_people_faults_judging_and_scoring_hold_on_postgresql(suites: list[str]) -> None:
     _passes_on_postgresql(suites)
@@ -115,6 +124,20 @@ def _passes_on_postgresql(suites: list[str]) -> None:
         )
     assert done.returncode == 0, done.stdout[-3000:]
     assert " passed" in done.stdout
+
+
+@contextmanager
+def database_url() -> Iterator[str]:
+    """Yield the address of a new PostgreSQL database, dropped at the end; skip loudly where no server answers."""
+    if not _answers(urlsplit(POSTGRES).port or 5432):
+        pytest.skip("PostgreSQL does not answer on 127.0.0.1:5432: ITS TESTS ARE SKIPPED")
+    name = sql.Identifier(found := f"deerstalker_{uuid.uuid4().hex[:8]}")
+    with psycopg.connect(f"{POSTGRES}/postgres", autocommit=True) as connection:
+        connection.execute(sql.SQL("CREATE DATABASE {}").format(name))
+        try:
+            yield f"{POSTGRES}/{found}"
+        finally:
+            connection.execute(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(name))
 
 
 @contextmanager

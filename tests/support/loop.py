@@ -8,7 +8,7 @@ from hits.models import Assignment, Batch, Hit, Image, Project, Submission
 from hits.mturk.boto import marketplace
 from hits.services import collect, publish, review, submit
 from hits.services.launch import PlannedUnit, Terms, launch_batch
-from hits.services.submit import PageKey
+from hits.services.page_keys import PageKey
 
 
 def launched(

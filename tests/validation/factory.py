@@ -13,7 +13,7 @@ from hits.mturk.port import RemoteAssignment
 from hits.services import collect, submit
 from hits.services.images import Description, import_image
 from hits.services.launch import PlannedUnit, Terms, launch_batch
-from hits.services.submit import PageKey
+from hits.services.page_keys import PageKey
 from tests.support.answers import observations
 from tests.support.pictures import picture
 

@@ -14,11 +14,12 @@ from hits.domain.states import UnitScope
 from hits.marketplace.models import HIT
 from hits.models import AuditEvent, Batch, Hit, Job, Unit
 from hits.mturk.boto import marketplace
+from hits.services import submit
 from hits.services.errors import Conflict, Refused
 from hits.services.extend import estimate_extension
 from hits.services.launch import Terms
+from hits.services.page_keys import PageKey
 from hits.services.publish import publish_batch
-from hits.services.submit import PageKey
 from tests.support.market import fund
 from tests.support.proof import SECRET
 from tests.validation.factory import Work, ratings, review
@@ -544,6 +545,7 @@ def test_no_worker_can_tell_a_control(work: Work, kind: str, launch: Any) -> Non
             "workerId": key.worker_id,
             "turkSubmitTo": f"{settings.PUBLIC_URL}/a/{SECRET}",
         }
+        submit.open_attempt(key)
         html = frame.get(address, query).content.decode()
         assert not re.search(r"\bgold\b|attention|\bcontrol_|is_control|repeat_of", html, re.IGNORECASE)
         assert hit.unit.key not in html

@@ -265,8 +265,11 @@ def test_answers_are_collected_scored_and_kept_with_what_was_shown(work: Work, i
     work.answered(hit, "J3", {"matches": swapped}, status=AssignmentStatus.REJECTED)
     assert first.answer == {"matches": right}, "kept in the unit's own order"
     kind = registry.get("localization_match")
-    assert first.shown == kind.shown(unit, first.attempt.assignment_id)
-    assert first.shown != second.shown
+    for row in (first, second):
+        arm = row.attempt.arm
+        assert row.shown == {"arm": arm, **kind.shown(unit, row.attempt.assignment_id, arm)}
+    assert {first.attempt.arm, second.attempt.arm} == {0, 1}
+    assert first.shown["regions"] == second.shown["regions"][::-1]
     found = selectors.baseline(work.project)
     assert (found.accuracy, found.images, found.matchings) == (75.0, 1, 2)
     rows, _ = selectors.baseline_rows(work.project)

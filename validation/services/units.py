@@ -72,7 +72,11 @@ def launch_from_file(  # noqa: PLR0913 - a launch's own, by name
     if known is not None:
         return known
     facts = {"unit_file": {**(source or {}), "units": len(units)}}
-    if kind.purpose is Purpose.JUDGING:
+    judged = kind.purpose is Purpose.JUDGING
+    if rates != Rates() and (not judged or spec_of(kind.name).has_truth):
+        why = "knows each unit's answer" if judged else "is not judged"
+        raise Refused(f"controls: kind {kind.name} {why}, so that none can be mixed in; use 0")
+    if judged:
         return launch_units(
             project=project,
             kind=kind.name,
@@ -84,8 +88,6 @@ def launch_from_file(  # noqa: PLR0913 - a launch's own, by name
             provenance=facts,
             once=once,
         )
-    if rates != Rates():
-        raise Refused(f"controls: kind {kind.name} is not judged, so that none can be mixed in; use 0")
     return launch_batch(
         project=project,
         kind_name=kind.name,

@@ -65,9 +65,10 @@ def _controls(kind: HitKind) -> tuple[str, ...]:
     if kind.purpose is not Purpose.JUDGING:
         return ()
     spec = spec_of(kind.name)
-    return (
-        ("gold", *(["attention"] if spec.has_attention else []), "repeat") if spec.takes_gold else ("repeat",)
-    )
+    if spec.has_truth:
+        return ()  # each unit's answer is known
+    gold, attention = ["gold"] if spec.takes_gold else [], ["attention"] if spec.has_attention else []
+    return (*gold, *attention, "repeat")
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
