@@ -129,9 +129,10 @@ def _seal(old: Any) -> None:
     version.save(update_fields=["state", "sealed_at", "manifest_sha256"])
 
 
-def _many(submission: int, image: int, count: int) -> None:
+def _many(submission: Any, image: int, count: int) -> None:
     """Write observations by SQL; ids and instance ids go on from what is there."""
     boxes = json.dumps(BOXES * 2)
+    key = submission.hex if connection.vendor == "sqlite" else str(submission)
     rows = (
         (
             1_000_000 + n,
@@ -146,7 +147,7 @@ def _many(submission: int, image: int, count: int) -> None:
     )
     sql = (
         'INSERT INTO hits_observation (id, instance_id, "index", clue, inference, confidence, boxes, bonus, '
-        f"submission_id, image_id) VALUES (%s, %s, %s, %s, %s, %s, %s, false, {submission}, {image})"
+        f"submission_id, image_id) VALUES (%s, %s, %s, %s, %s, %s, %s, false, '{key}', {image})"
     )
     with transaction.atomic(), connection.cursor() as cursor:
         chunk: list[Any] = []
@@ -202,7 +203,7 @@ def _next_id_is_free() -> bool:
     made = record.objects.create(
         project_id=first.project_id,
         type="observation",
-        index=99,
+        index=9,
         instance_id="f" * 32,
         origin="submission",
         submission_id=first.submission_id,
