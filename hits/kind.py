@@ -80,6 +80,7 @@ class HitKind(ABC):
         arms: how many orders or variants its page has, which are balanced over a unit's workers (hits.domain.arms).
         once: whether somebody who opened a unit may never open it again, returned or not.
         unit_word: what one unit and several are called on console pages.
+        record_word: what one record of an answer and several are called there.
         launches_from_units: whether researchers may launch it from a file of units. Kinds whose access rests on their
             own service, such as those that pay or qualify people, say no.
         page_facts: what a page may tell of an image beside its picture and size. Alternative text and credit can give
@@ -110,6 +111,7 @@ class HitKind(ABC):
     arms: ClassVar[int] = 1
     once: ClassVar[bool] = False
     unit_word: ClassVar[tuple[str, str]] = ("photo", "photos")
+    record_word: ClassVar[tuple[str, str]] = ("record", "records")
     launches_from_units: ClassVar[bool] = False
     page_facts: ClassVar[frozenset[str]] = IMAGE_TEXTS
     Unit: ClassVar[type[Schema]]

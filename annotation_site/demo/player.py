@@ -96,7 +96,9 @@ class ScriptedWorker:
         origin = "{0.scheme}://{0.netloc}".format(urllib.parse.urlsplit(frame.url))
         if config["consent"]:
             self._call(origin, config, "consent", {"version": config["consent"]["version"], "country": "US"})
-        self._call(origin, config, "open", {})
+        opened = self._call(origin, config, "open", {})
+        if config["unit"] is None:
+            config["unit"] = opened["unit"]  # which of its orders is shown was decided just now
         stored = self._call(
             origin,
             config,

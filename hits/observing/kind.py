@@ -52,6 +52,7 @@ class ObservingKind(HitKind):
     hint_rules: ClassVar[tuple[Rule, ...]] = HINT_RULES
     Unit: ClassVar[type[Schema]] = Unit
     Answer: ClassVar[type[Schema]] = Answer
+    record_word: ClassVar[tuple[str, str]] = ("pair", "pairs")
     record_types: ClassVar[Mapping[str, type[Schema]]] = {OBSERVATION: ObservationFields}
 
     def image_ids(self, unit: Mapping[str, Any]) -> list[int]:

@@ -86,6 +86,7 @@ def batch_detail(request: HttpRequest, batch: Batch) -> HttpResponse:
         "unreadable": list(unreadable(batch)[:UNREADABLE_SHOWN]),
         "unreadable_count": unreadable(batch).count(),
         "orders": arm_counts([batch]),
+        "kind": registry.get(batch.kind),
         "balance": balance(),
         "fees": batch.fees,
         "at_once": AT_ONCE,

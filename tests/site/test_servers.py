@@ -86,7 +86,7 @@ KILLED = ["tests/hits/test_killed_server.py"]
     ids=["money", "people", "faults", "judging", "scoring", "kinds", "killed server"],
 )
 def test_money_people_faults_judging_and_scoring_hold_on_postgresql(suites: list[str]) -> None:
-    _passes_on_postgresql(suites)
+    _passes_on_postgresql(["-m", "not nightly", *suites])
 
 
 @pytest.mark.nightly
@@ -96,11 +96,12 @@ def test_money_people_faults_judging_and_scoring_hold_on_postgresql(suites: list
     [
         "tests/hits/test_publication_kills.py",
         "tests/hits/test_whole_files.py",
+        "tests/hits/test_arms.py",
         "tests/curation_site/test_versions_killed.py",
     ],
-    ids=["publications", "photo files", "sealing and exporting"],
+    ids=["publications", "photo files", "orders", "sealing and exporting"],
 )
-def test_what_is_killed_twenty_times_holds_on_postgresql(suite: str) -> None:
+def test_what_is_killed_or_played_at_full_size_holds_on_postgresql(suite: str) -> None:
     _passes_on_postgresql(["-m", "nightly or not nightly", suite])
 
 
