@@ -2,14 +2,12 @@
 
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import pytest
 
@@ -21,10 +19,11 @@ from hits.models import Job
 from hits.services import jobs
 from tests.curation_site.fakes import save_tiny_clip
 from tests.support import children
+from tests.support.redis_server import redis_url, skip_without_redis
 from tests.validation.factory import Work
 
 pytestmark = [pytest.mark.redis, pytest.mark.long, pytest.mark.django_db(transaction=True)]
-REDIS = os.environ.get("TEST_REDIS_URL", "redis://127.0.0.1:6379/9")
+REDIS = redis_url(9)
 PROMISED_SECONDS = 60.0
 IMAGES, SHARD_ROWS = 16, 2
 
@@ -84,19 +83,11 @@ def wait_for(ready: Callable[[], bool], seconds: float) -> float:
     return time.monotonic() - started
 
 
-def redis_answers() -> bool:
-    address = urlsplit(REDIS)
-    with socket.socket() as probe:
-        probe.settimeout(1)
-        return probe.connect_ex((address.hostname or "127.0.0.1", address.port or 6379)) == 0
-
-
 @pytest.mark.timeout(400)
 def test_a_job_that_one_worker_loses_is_finished_by_the_other_within_a_minute(
     work: Work, tmp_path: Path
 ) -> None:
-    if not redis_answers():
-        pytest.skip("Redis does not answer: ITS TESTS ARE SKIPPED")
+    skip_without_redis()
     clip = save_tiny_clip(tmp_path / "tiny")
     for seed in range(IMAGES):
         work.image(seed)

@@ -18,9 +18,10 @@ from hits.domain.states import JobState
 from hits.models import Job
 from hits.services import jobs
 from tests.support import children
+from tests.support.redis_server import redis_url, skip_without_redis
 
 POSTGRES = os.environ.get("TEST_POSTGRES_URL", "postgres://postgres@127.0.0.1:5432")
-REDIS = os.environ.get("TEST_REDIS_URL", "redis://127.0.0.1:6379/7")
+REDIS = redis_url(7)
 
 
 def _answers(port: int) -> bool:
@@ -161,8 +162,7 @@ def _database_name() -> Iterator[str]:
 @pytest.mark.redis
 @pytest.mark.django_db(transaction=True)
 def test_a_job_is_done_by_a_worker_on_redis() -> None:
-    if not _answers(6379):
-        pytest.skip("Redis does not answer on 127.0.0.1:6379: ITS TESTS ARE SKIPPED")
+    skip_without_redis()
     _done_by_a_worker(BROKER_URL=REDIS)
 
 

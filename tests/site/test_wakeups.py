@@ -2,7 +2,6 @@
 
 import os
 import signal
-import socket
 import subprocess
 import time
 from collections.abc import Iterator
@@ -18,11 +17,12 @@ from hits.domain.states import JobState
 from hits.models import Job
 from hits.services import jobs
 from tests.support import children, rabbit, wake_ups
+from tests.support.redis_server import redis_url, skip_without_redis
 from tests.support.sleepers import SLEEP
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-REDIS = os.environ.get("TEST_REDIS_URL", "redis://127.0.0.1:6379/7")
+REDIS = redis_url(6)
 SETTINGS = "tests.support.worker_settings"
 PARTS = 977  # a million images in shards of 1,024
 SWEEPS = 100
@@ -73,9 +73,7 @@ def test_977_parts_without_a_worker_get_two_messages_however_often_they_are_swep
 
 @pytest.mark.redis
 def test_977_parts_get_few_messages_on_redis() -> None:
-    with socket.socket() as probe:
-        if probe.connect_ex(("127.0.0.1", 6379)):
-            pytest.skip("Redis does not answer on 127.0.0.1:6379: ITS TESTS ARE SKIPPED")
+    skip_without_redis()
     with current_app.connection_for_write(url=REDIS) as broker, broker.channel() as channel:
         channel.queue_purge("cpu")  # type: ignore[attr-defined]
         try:
