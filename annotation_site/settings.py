@@ -83,6 +83,7 @@ INSTALLED_APPS = [
     "hits.marketplace",
     "validation",
     "curation",
+    "curation.leaderboard",
     "annotation_site",
     *registry.kind_apps(HIT_KIND_PACKAGES),
     *registry.family_apps(FAMILY_PACKAGES),

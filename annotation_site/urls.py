@@ -20,6 +20,7 @@ urlpatterns = [
     path("", include("hits.marketplace.urls")),
     path("", include("validation.urls")),
     path("", include("curation.urls")),
+    path("", include("curation.leaderboard.urls")),
 ]
 
 handler400 = "annotation_site.views.bad_request"

@@ -2,14 +2,6 @@
 
 from django.urls import path
 
-from curation.api.leaderboard import (
-    FilesView,
-    FileView,
-    SubmissionsView,
-    SubmissionView,
-    TableView,
-    WithdrawalView,
-)
 from curation.views import (
     ablations,
     audits,
@@ -18,8 +10,6 @@ from curation.views import (
     features,
     import_proposals,
     jobs,
-    leaderboard_desk,
-    leaderboards,
     leakage,
     proposals,
     rounds,
@@ -34,8 +24,6 @@ _TEXTS = "projects/<slug:slug>/curation/texts/"
 _AUDIT = "projects/<slug:slug>/curation/audits/<int:audit_id>/"
 _PROPOSALS = "projects/<slug:slug>/curation/proposals/"
 _SCORER = "projects/<slug:slug>/scorers/<int:scorer_id>/"
-_DESK = "projects/<slug:slug>/leaderboards/<int:board_id>/"
-_BOARD = "leaderboards/<slug:slug>/"
 _EVALUATIONS = "projects/<slug:slug>/scorers/evaluations/"
 
 urlpatterns = [
@@ -111,39 +99,6 @@ urlpatterns = [
     path(f"{_SCORER}evaluate", scorers.scorer_evaluate, name="scorer-evaluate"),
     path(f"{_SCORER}losses", scorers.scorer_losses, name="scorer-losses"),
     path(f"{_SCORER}files/<str:name>", scorers.scorer_file, name="scorer-file"),
-    path("projects/<slug:slug>/leaderboards/", leaderboard_desk.boards, name="leaderboards"),
-    path(_DESK, leaderboard_desk.desk, name="leaderboard-desk"),
-    path(f"{_DESK}open", leaderboard_desk.open_or_close, name="leaderboard-open"),
-    path(f"{_DESK}publish", leaderboard_desk.publish, name="leaderboard-publish"),
-    path(f"{_DESK}teams", leaderboard_desk.team_add, name="leaderboard-teams"),
-    path(f"{_DESK}teams/<int:team_id>/key", leaderboard_desk.team_key, name="leaderboard-team-key"),
-    path(f"{_DESK}teams/<int:team_id>/active", leaderboard_desk.team_active, name="leaderboard-team-active"),
-    path(
-        f"{_DESK}entries/<int:entry_id>/hidden",
-        leaderboard_desk.entry_hidden,
-        name="leaderboard-entry-hidden",
-    ),
-    path("leaderboards/", leaderboards.board_list, name="leaderboard-list"),
-    path(_BOARD, leaderboards.board, name="leaderboard"),
-    path(f"{_BOARD}submit", leaderboards.submit, name="leaderboard-submit"),
-    path(f"{_BOARD}mine", leaderboards.mine, name="leaderboard-mine"),
-    path(f"{_BOARD}entries/<str:receipt>", leaderboards.entry, name="leaderboard-entry"),
-    path(f"{_BOARD}entries/<str:receipt>/withdraw", leaderboards.withdraw, name="leaderboard-withdraw"),
-    path(f"{_BOARD}files/<path:name>", leaderboards.file, name="leaderboard-file"),
-    path(f"api/{_BOARD}", TableView.as_view(), name="api-leaderboard"),
-    path(f"api/{_BOARD}files/", FilesView.as_view(), name="api-leaderboard-files"),
-    path(f"api/{_BOARD}files/<path:name>", FileView.as_view(), name="api-leaderboard-file"),
-    path(f"api/{_BOARD}submissions/", SubmissionsView.as_view(), name="api-leaderboard-submissions"),
-    path(
-        f"api/{_BOARD}submissions/<int:entry_id>/",
-        SubmissionView.as_view(),
-        name="api-leaderboard-submission",
-    ),
-    path(
-        f"api/{_BOARD}submissions/<int:entry_id>/withdrawal/",
-        WithdrawalView.as_view(),
-        name="api-leaderboard-withdrawal",
-    ),
     path(_EVALUATIONS, evaluations.evaluations, name="evaluations"),
     path(f"{_EVALUATIONS}<int:evaluation_id>/", evaluations.evaluation, name="evaluation"),
     path(

@@ -12,6 +12,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import django
@@ -21,8 +22,8 @@ from PIL import Image
 from playwright.sync_api import Browser, Error, FrameLocator, Page, sync_playwright
 
 from tests.support.browser import CHROMIUM, FLAGS
-from tests.support.children import ROOT
 
+ROOT = Path(__file__).resolve().parents[1]
 TARGET = ROOT / "docs" / "screenshots"
 CREDIT = "Rachel Michetti"
 ATTEMPTS = 10  # at opening a page, a second apart
@@ -157,10 +158,11 @@ def _score() -> dict[str, str]:
 
 def _handed_in() -> Any:
     """Let three teams hand in what was scored above; return their leaderboard."""
-    from curation.models import Evaluation, Leaderboard
+    from curation.leaderboard.models import Leaderboard
+    from curation.leaderboard.services import entries
+    from curation.leaderboard.services.boards import add_team, set_open
+    from curation.models import Evaluation
     from curation.selectors.evaluations import predictions_file
-    from curation.services import leaderboard_entries as entries
-    from curation.services.leaderboards import add_team, set_open
     from hits.services import jobs
 
     board = Leaderboard.objects.latest("pk")

@@ -14,12 +14,6 @@ from curation.models.features import (
     FeatureSet,
     Subject,
 )
-from curation.models.leaderboards import (
-    EntryState,
-    Leaderboard,
-    LeaderboardEntry,
-    LeaderboardTeam,
-)
 from curation.models.pairs import Pair, Part
 from curation.models.proposals import (
     ImageProposals,
@@ -70,15 +64,11 @@ __all__ = [
     "DatasetVersion",
     "DuplicateRun",
     "DuplicateRunState",
-    "EntryState",
     "ErrorAnalysis",
     "Evaluation",
     "EvaluationSource",
     "FeatureSet",
     "ImageProposals",
-    "Leaderboard",
-    "LeaderboardEntry",
-    "LeaderboardTeam",
     "LeakReading",
     "LeakVerdict",
     "LeakageRun",

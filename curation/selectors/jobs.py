@@ -21,8 +21,6 @@ EVALUATE = "curation.evaluate"
 ERROR_ANALYSIS = "curation.analyse_errors"
 ABLATIONS = "curation.run_ablations"
 SHORTCUTS = "curation.audit_shortcuts"
-BUILD_LEADERBOARD = "curation.build_leaderboard"
-SCORE_ENTRY = "curation.score_entry"
 
 
 def latest_job(project: Project, task: str) -> Job | None:

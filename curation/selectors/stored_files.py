@@ -1,4 +1,4 @@
-"""The files that curation's rows point at: the manifest or card of each folder, what it names, and teams' zips."""
+"""The files that curation's rows point at: the manifest or card of each folder, and what it names."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping
@@ -8,7 +8,6 @@ from typing import Any
 from django.conf import settings
 
 from curation.models import Evaluation, FeatureSet, Scorer
-from curation.models.leaderboards import EntryState, LeaderboardEntry
 from curation.selectors.scorers import BEST
 from hits.selectors.stored_files import StoredFile
 
@@ -17,7 +16,7 @@ Named = Callable[[Mapping[str, Any]], Iterator[tuple[str, str]]]
 
 
 def curation_files() -> Iterator[StoredFile]:
-    """Yield every file of feature sets, scorers, evaluations and leaderboard entries that has a hash."""
+    """Yield every file of feature sets, scorers and evaluations that has a hash."""
     for made in FeatureSet.objects.filter(is_complete=True).iterator():
         yield from _folder("vectors", f"set {made.pk}", made.path, MANIFEST, made.sha256, _shards)
     for scorer in Scorer.objects.filter(is_ready=True).iterator():
@@ -27,9 +26,6 @@ def curation_files() -> Iterator[StoredFile]:
         yield from _folder(
             "evaluation", f"{evaluation.pk}", evaluation.path, MANIFEST, evaluation.sha256, _named
         )
-    kept = LeaderboardEntry.objects.exclude(state=EntryState.REFUSED)  # a refused zip is removed
-    for entry in kept.iterator():
-        yield StoredFile("leaderboard entry", f"{entry.pk}", entry.path, entry.sha256)
 
 
 def _folder(

@@ -1,4 +1,4 @@
-"""Shares and sizes in templates."""
+"""Shares, sizes and lists in templates."""
 
 from django import template
 
@@ -10,6 +10,12 @@ KILO = 1000
 def percent(share: float | None) -> str:
     """Return ``31.2%`` for 0.312; a dash when there is nothing to measure."""
     return f"{100 * share:.1f}%" if isinstance(share, int | float) else "–"
+
+
+@register.filter
+def joined(value: object) -> object:
+    """Return a list's values with commas between them, and anything else as it is."""
+    return ", ".join(map(str, value)) if isinstance(value, list) else value
 
 
 @register.filter

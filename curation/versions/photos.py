@@ -9,11 +9,11 @@ from collections.abc import Collection, Iterator
 from typing import Any
 
 from curation.models import DatasetVersion, VersionImage
-from curation.selectors.leaderboards import PHOTOS
 from hits.models import Image
 
 LICENSED, EVERY, NONE = "licensed", "all", "none"
 CHOICES = (LICENSED, EVERY, NONE)
+PHOTOS = "photos"  # the folder in which they lie
 FIELDS = ("image", "file", "sha256", "bytes", "width", "height", "credit", "licence", "source")
 _OPEN = re.compile(
     r"\s*(cc0|cc[ -]by|creative commons|public domain|pdm\b|no known copyright|apache|mit\b|bsd\b|unlicense)",

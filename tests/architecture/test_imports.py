@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 # Modules of curation that the web process may load; each that exists is a source of the lean-web contract.
-WEB_MODULES = ("admin", "api", "models", "selectors", "services", "urls", "views")
+WEB_MODULES = ("admin", "leaderboard", "models", "selectors", "services", "urls", "views")
 
 LINT = "from importlinter.cli import lint_imports_command; lint_imports_command()"
 
@@ -22,6 +22,7 @@ PLANTED = {
     "hits": ("hits.models", "import hits.services"),
     "validation": ("validation.domain", "import validation.services.judging"),
     "curation": ("curation.records", "import curation.services"),
+    "leaderboard": ("curation.leaderboard.models", "import curation.leaderboard.services.boards"),
     "kinds": ("validation.kinds.likert_comparison", "import validation.kinds.observation_review"),
     "families": ("curation.families.other", "import curation.families.sherlock.family"),
     "acyclic": ("curation.versions.selection", "import curation.versions.plan"),

@@ -136,3 +136,10 @@ def test_chromium_that_cannot_be_installed_is_loud(checkout: Path, tools: Path) 
     result = run_chromium(checkout, tools, user=0)
     assert (result.returncode, result.stdout) == (0, "")
     assert "SKIPPED: Chromium could not be installed" in result.stderr
+
+
+@pytest.mark.parametrize("name", ["conformance", "screenshots"])
+def test_each_script_can_be_loaded(root: Path, name: str) -> None:
+    """A script is run once in a while, so that nobody would see its imports break."""
+    environment = {**os.environ, "DJANGO_SETTINGS_MODULE": "annotation_site.settings"}
+    subprocess.run([sys.executable, "-c", f"import scripts.{name}"], cwd=root, env=environment, check=True)

@@ -17,6 +17,7 @@ from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver
 
 from curation import models as curation
+from curation.leaderboard import models as leaderboard
 from hits import models as hits
 from hits.domain.states import Role
 from hits.marketplace import models as marketplace
@@ -179,9 +180,9 @@ ROWS: dict[str, type[Any]] = {
     "pair_id": curation.LeakedPair,
     "version_id": curation.DatasetVersion,
     "scorer_id": curation.Scorer,
-    "board_id": curation.Leaderboard,
-    "team_id": curation.LeaderboardTeam,
-    "entry_id": curation.LeaderboardEntry,
+    "board_id": leaderboard.Leaderboard,
+    "team_id": leaderboard.LeaderboardTeam,
+    "entry_id": leaderboard.LeaderboardEntry,
     "evaluation_id": curation.Evaluation,
     "set_id": curation.ComparisonSet,
     "requester_pk": marketplace.Requester,

@@ -8,7 +8,7 @@ import pytest
 from numpy.typing import NDArray
 
 from curation.evaluation.held_keys import every, figures_of, figures_of_shares, shares_without
-from curation.selectors.leaderboard_tables import rounded
+from curation.leaderboard.selectors.tables import rounded
 
 PHOTOS, EACH = 40, 10
 SUBMISSIONS = 50

@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 
 from curation import services
+from curation.leaderboard.models import Leaderboard, LeaderboardEntry, LeaderboardTeam
+from curation.leaderboard.selectors.boards import board_folder
+from curation.leaderboard.services import boards, entries
 from curation.models import DatasetVersion
-from curation.models.leaderboards import Leaderboard, LeaderboardEntry, LeaderboardTeam
-from curation.selectors.leaderboards import board_folder
-from curation.services import leaderboard_entries as entries
-from curation.services import leaderboards
 from hits.domain.states import JobState
 from hits.models import Job, Project
 from hits.services import jobs
@@ -58,24 +57,24 @@ def made_board(
     project: Project,
     *,
     title: str = "Street scenes",
-    limits: leaderboards.Limits | None = None,
+    limits: boards.Limits | None = None,
     is_open: bool = True,
     version: DatasetVersion | None = None,
 ) -> Leaderboard:
     """Return a leaderboard whose files are written."""
-    board = leaderboards.create_leaderboard(
+    board = boards.create_leaderboard(
         version=version or project.versions.first() or sealed_version(project),
         split="",
-        wording=leaderboards.Wording(title, "Ask the organisers for a key."),
-        limits=limits or leaderboards.Limits(daily=5, total=9),
+        wording=boards.Wording(title, "Ask the organisers for a key."),
+        limits=limits or boards.Limits(daily=5, total=9),
         by=None,
         queue=False,
     )
     Job.objects.filter(pk=board.job_id).update(state=JobState.DONE)
     write_files(board)
-    leaderboards.complete_leaderboard(board=board, tasks=dict(EXPECTED), sha256="ab" * 32, facts=FACTS)
+    boards.complete_leaderboard(board=board, tasks=dict(EXPECTED), sha256="ab" * 32, facts=FACTS)
     if is_open:
-        leaderboards.set_open(board=board, is_open=True, by=None)
+        boards.set_open(board=board, is_open=True, by=None)
     return board
 
 

@@ -8,11 +8,11 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.urls import reverse
 
-from curation.models.leaderboards import EntryWithdrawal, Leaderboard, LeaderboardEntry, LeaderboardTeam
-from curation.selectors.leaderboards import board_folder
-from curation.services import leaderboard_entries as entries
-from curation.services import leaderboards as services
-from curation.views.leaderboards import receipt
+from curation.leaderboard.models import EntryWithdrawal, Leaderboard, LeaderboardEntry, LeaderboardTeam
+from curation.leaderboard.selectors.boards import board_folder
+from curation.leaderboard.services import boards as services
+from curation.leaderboard.services import entries
+from curation.leaderboard.views.boards import receipt
 from hits.models import Project
 from hits.models.base import AppendOnlyError
 from hits.services import jobs

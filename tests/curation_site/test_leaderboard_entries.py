@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from curation.evaluation.submission import read_submission
-from curation.models.leaderboards import EntryState, Leaderboard, LeaderboardEntry, LeaderboardTeam
+from curation.leaderboard.models import EntryState, Leaderboard, LeaderboardEntry, LeaderboardTeam
+from curation.leaderboard.selectors import boards as stored
+from curation.leaderboard.services import boards as services
+from curation.leaderboard.services import entries
 from curation.records import InvalidInput
-from curation.selectors import leaderboards as stored
-from curation.services import leaderboard_entries as entries
-from curation.services import leaderboards as services
 from hits.domain.states import JobState
 from hits.models import Project
 from hits.services import jobs

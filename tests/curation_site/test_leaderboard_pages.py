@@ -11,12 +11,12 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
+from curation.leaderboard.models import EntryState, Leaderboard, LeaderboardEntry, LeaderboardTeam
+from curation.leaderboard.selectors.boards import board_folder
+from curation.leaderboard.services import boards as services
+from curation.leaderboard.services import entries
+from curation.leaderboard.views.boards import receipt
 from curation.models import VersionImage
-from curation.models.leaderboards import EntryState, Leaderboard, LeaderboardEntry, LeaderboardTeam
-from curation.selectors.leaderboards import board_folder
-from curation.services import leaderboard_entries as entries
-from curation.services import leaderboards as services
-from curation.views.leaderboards import receipt
 from hits.domain.states import JobState
 from hits.models import AuditEvent, Image, Job, Project
 from hits.services import jobs
@@ -250,7 +250,7 @@ def test_the_table_has_figures_intervals_n_and_references(
 def test_a_long_table_has_pages_and_places_go_on(
     board: Leaderboard, team: tuple[LeaderboardTeam, str], client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("curation.views.leaderboards.ROWS_PER_PAGE", 1)
+    monkeypatch.setattr("curation.leaderboard.views.boards.ROWS_PER_PAGE", 1)
     services.set_public(board=board, is_public=True, by=None)
     scored(team[0], predictions(), model="Better")
     scored(team[0], predictions(HALF), model="Worse")

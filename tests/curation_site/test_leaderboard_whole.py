@@ -13,10 +13,10 @@ from django.urls import reverse
 from django.utils import timezone
 
 from curation import services as curation
+from curation.leaderboard.models import EntryState, Leaderboard
+from curation.leaderboard.selectors.boards import board_folder, photos_taken_down
+from curation.leaderboard.services import boards as services
 from curation.models import ImageProposals, Pair, ProposalRun
-from curation.models.leaderboards import EntryState, Leaderboard
-from curation.selectors.leaderboards import board_folder, photos_taken_down
-from curation.services import leaderboards as services
 from curation.versions.photos import lets_copies_be_given
 from hits.domain.states import JobState
 from hits.models import Image
@@ -172,7 +172,7 @@ def test_public_files_hold_no_answer(work: Work, pairs: list[Pair], capsys: Any)
 def test_true_boxes_alone_leave_the_column_of_proposed_ones_out(
     work: Work, pairs: list[Pair], capsys: Any
 ) -> None:
-    from curation.selectors.leaderboard_tables import measures_of
+    from curation.leaderboard.selectors.tables import measures_of
 
     board = made(work, capsys, "--proposals", "0")
     assert board.tasks["localization"] == 27
@@ -180,7 +180,7 @@ def test_true_boxes_alone_leave_the_column_of_proposed_ones_out(
 
 
 def test_building_again_keeps_what_is_there(work: Work, pairs: list[Pair], capsys: Any) -> None:
-    from curation.pipelines import leaderboards as pipeline
+    from curation.leaderboard import pipelines as pipeline
 
     board = made(work, capsys)
     assert board.job is not None
@@ -254,7 +254,7 @@ def test_a_teams_command_takes_the_version_and_no_other(work: Work, pairs: list[
 
 @pytest.mark.parametrize("name", ["create_leaderboard", "leaderboard_team"])
 def test_version_is_never_the_frameworks(name: str) -> None:
-    parser = load_command_class("curation", name).create_parser("manage.py", name)
+    parser = load_command_class("curation.leaderboard", name).create_parser("manage.py", name)
     (flag,) = [one for one in parser._actions if "--version" in one.option_strings]
     assert flag.nargs != 0, "it takes a name"
 

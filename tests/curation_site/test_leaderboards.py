@@ -11,13 +11,13 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
+from curation.leaderboard.models import EntryState, Leaderboard, LeaderboardEntry, LeaderboardTeam
+from curation.leaderboard.selectors import boards as stored
+from curation.leaderboard.selectors import tables
+from curation.leaderboard.services import boards as services
+from curation.leaderboard.services import entries
+from curation.leaderboard.views import charts
 from curation.models import DatasetVersion
-from curation.models.leaderboards import EntryState, Leaderboard, LeaderboardEntry, LeaderboardTeam
-from curation.selectors import leaderboard_tables as tables
-from curation.selectors import leaderboards as stored
-from curation.services import leaderboard_entries as entries
-from curation.services import leaderboards as services
-from curation.views import leaderboard_charts as charts
 from curation.views import plots
 from hits.domain.states import JobState
 from hits.models import AuditEvent, Project
@@ -205,7 +205,7 @@ def test_a_zip_that_we_spoiled_is_no_defect_of_the_team_s(team: LeaderboardTeam)
 
 
 def test_scoring_again_changes_nothing(team: LeaderboardTeam) -> None:
-    from curation.pipelines import leaderboards as work
+    from curation.leaderboard import pipelines as work
 
     entry = scored(team, predictions())
     before = (entry.figures, entry.scored_at)

@@ -11,9 +11,9 @@ from django.urls import reverse
 from django.utils import timezone
 from playwright.sync_api import expect
 
-from curation.models.leaderboards import Leaderboard, LeaderboardEntry
-from curation.services import leaderboards as services
-from curation.views.leaderboards import receipt
+from curation.leaderboard.models import Leaderboard, LeaderboardEntry
+from curation.leaderboard.services import boards as services
+from curation.leaderboard.views.boards import receipt
 from hits.models import Heartbeat, Project
 from hits.services import jobs
 from tests.curation_site.leaderboards import HALF, made_board, predictions, scored, variant

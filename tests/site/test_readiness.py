@@ -16,8 +16,8 @@ from django.utils import timezone
 
 from annotation_site import env, readiness, starting
 from annotation_site.cache import ForgivingRedisCache
-from curation.models.leaderboards import WrongKey
-from curation.services import leaderboard_entries
+from curation.leaderboard.models import WrongKey
+from curation.leaderboard.services import entries
 from hits.models import Job
 
 pytestmark = pytest.mark.django_db
@@ -95,17 +95,17 @@ def test_pages_and_the_task_api_go_on_without_the_cache(no_redis: None, client: 
 
 
 def test_wrong_keys_of_teams_are_counted_without_the_cache(no_redis: None) -> None:
-    for _ in range(leaderboard_entries.WRONG_KEYS):
-        with pytest.raises(leaderboard_entries.UnknownKey):
-            leaderboard_entries.enter(board=None, key="nope", address="198.51.100.7")
-    with pytest.raises(leaderboard_entries.LimitReached):
-        leaderboard_entries.enter(board=None, key="nope", address="198.51.100.7")
-    with pytest.raises(leaderboard_entries.UnknownKey):
-        leaderboard_entries.enter(board=None, key="nope", address="198.51.100.8")
+    for _ in range(entries.WRONG_KEYS):
+        with pytest.raises(entries.UnknownKey):
+            entries.enter(board=None, key="nope", address="198.51.100.7")
+    with pytest.raises(entries.LimitReached):
+        entries.enter(board=None, key="nope", address="198.51.100.7")
+    with pytest.raises(entries.UnknownKey):
+        entries.enter(board=None, key="nope", address="198.51.100.8")
     assert "198.51" not in str(list(WrongKey.objects.values_list("address", flat=True)))
     WrongKey.objects.update(at=timezone.now() - timedelta(minutes=16))
-    with pytest.raises(leaderboard_entries.UnknownKey):
-        leaderboard_entries.enter(board=None, key="nope", address="198.51.100.7")
+    with pytest.raises(entries.UnknownKey):
+        entries.enter(board=None, key="nope", address="198.51.100.7")
     assert WrongKey.objects.count() == 1
 
 

@@ -17,12 +17,19 @@ from curation.evaluation.retrieval import RetrievalKey, by_chance
 from curation.evaluation.submission import Submission, largest_submission, read_submission, score_shares
 from curation.families.sherlock.evaluation_sets import WrittenSets, write_evaluation_sets
 from curation.files import file_sha256, partial_folder, put_folder
+from curation.leaderboard.models import EntryState, Leaderboard, LeaderboardEntry
+from curation.leaderboard.selectors.boards import (
+    ARCHIVE,
+    HELD,
+    KEPT_FIGURES,
+    PHOTO_LIST,
+    PUBLIC,
+    board_folder,
+)
+from curation.leaderboard.services.boards import complete_leaderboard
+from curation.leaderboard.services.entries import entry_file, record_refused, record_scored
 from curation.models import ProposalRun
-from curation.models.leaderboards import EntryState, Leaderboard, LeaderboardEntry
 from curation.records import InvalidInput
-from curation.selectors.leaderboards import ARCHIVE, HELD, KEPT_FIGURES, PHOTO_LIST, PUBLIC, board_folder
-from curation.services.leaderboard_entries import entry_file, record_refused, record_scored
-from curation.services.leaderboards import complete_leaderboard
 from curation.versions import photos
 from curation.versions.export import pretty_json
 from hits.services.errors import Refused

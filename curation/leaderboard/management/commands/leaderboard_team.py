@@ -3,8 +3,8 @@
 from argparse import ArgumentParser
 from typing import Any
 
-from curation.models.leaderboards import Leaderboard, LeaderboardTeam
-from curation.services.leaderboards import add_team, renew_key, set_active
+from curation.leaderboard.models import Leaderboard, LeaderboardTeam
+from curation.leaderboard.services.boards import add_team, renew_key, set_active
 from hits.management.base import DeerstalkerCommand, bad_input, emit_json
 
 

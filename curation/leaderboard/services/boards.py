@@ -10,10 +10,9 @@ from django.contrib.auth.models import AbstractBaseUser
 from django.db import IntegrityError, transaction
 from django.utils.text import slugify
 
+from curation.leaderboard.models import Leaderboard, LeaderboardEntry, LeaderboardTeam
+from curation.leaderboard.selectors.boards import BUILD_LEADERBOARD, is_rehearsal, shows_kept
 from curation.models import DatasetVersion, ProposalRun
-from curation.models.leaderboards import Leaderboard, LeaderboardEntry, LeaderboardTeam
-from curation.selectors.jobs import BUILD_LEADERBOARD
-from curation.selectors.leaderboards import is_rehearsal, shows_kept
 from curation.services.splits import check_split
 from curation.versions import photos
 from hits.models import Project

@@ -2,8 +2,8 @@
 
 from celery import shared_task
 
-from curation.models.leaderboards import Leaderboard, LeaderboardEntry
-from curation.selectors.jobs import BUILD_LEADERBOARD, SCORE_ENTRY
+from curation.leaderboard.models import Leaderboard, LeaderboardEntry
+from curation.leaderboard.selectors.boards import BUILD_LEADERBOARD, SCORE_ENTRY
 from hits.services import jobs
 
 
@@ -12,11 +12,11 @@ def build_leaderboard(job_id: int) -> None:
     """Write the instances, the ids and the held keys of a leaderboard."""
     with jobs.claimed(job_id) as progress:
         if progress is not None:
-            from curation.pipelines import leaderboards  # noqa: PLC0415 - loads numerical libraries
+            from curation.leaderboard import pipelines  # noqa: PLC0415 - loads numerical libraries
 
             rows = Leaderboard.objects.select_related("version", "project")
             board = rows.get(pk=progress.job.args["leaderboard"])
-            jobs.set_result(job=progress.job, **leaderboards.build(board, progress))
+            jobs.set_result(job=progress.job, **pipelines.build(board, progress))
 
 
 @shared_task(name=SCORE_ENTRY)
@@ -24,8 +24,8 @@ def score_entry(job_id: int) -> None:
     """Score one submission, or write down why it cannot be scored."""
     with jobs.claimed(job_id) as progress:
         if progress is not None:
-            from curation.pipelines import leaderboards  # noqa: PLC0415 - loads numerical libraries
+            from curation.leaderboard import pipelines  # noqa: PLC0415 - loads numerical libraries
 
             rows = LeaderboardEntry.objects.select_related("team__leaderboard")
             entry = rows.get(pk=progress.job.args["entry"])
-            jobs.set_result(job=progress.job, **leaderboards.score(entry, progress))
+            jobs.set_result(job=progress.job, **pipelines.score(entry, progress))

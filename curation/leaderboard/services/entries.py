@@ -18,7 +18,7 @@ from django.utils import timezone
 
 from curation.evaluation.submission import ZIP_NAME, is_zip_name
 from curation.files import sync
-from curation.models.leaderboards import (
+from curation.leaderboard.models import (
     EntryState,
     EntryWithdrawal,
     Leaderboard,
@@ -26,9 +26,8 @@ from curation.models.leaderboards import (
     LeaderboardTeam,
     WrongKey,
 )
-from curation.selectors.jobs import SCORE_ENTRY
-from curation.selectors.leaderboards import ENTRIES, board_folder, used
-from curation.services.leaderboards import checked_line, team_with_key
+from curation.leaderboard.selectors.boards import ENTRIES, SCORE_ENTRY, board_folder, used
+from curation.leaderboard.services.boards import checked_line, team_with_key
 from hits.services import audit, jobs
 from hits.services.errors import NoRoom, Refused, TooLarge
 

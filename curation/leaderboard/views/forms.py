@@ -5,10 +5,10 @@ from typing import Any
 
 from django import forms
 
+from curation.leaderboard.models import Leaderboard
+from curation.leaderboard.services import boards as services
+from curation.leaderboard.services import entries
 from curation.models import DatasetVersion, ProposalRun
-from curation.models.leaderboards import Leaderboard
-from curation.services import leaderboard_entries as entries
-from curation.services import leaderboards as services
 from curation.versions import photos
 from hits.forms import PageForm
 from hits.services.errors import Refused

@@ -9,14 +9,14 @@ from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
-from curation.models.leaderboards import EntryState, Leaderboard, LeaderboardEntry, LeaderboardTeam
-from curation.selectors import leaderboard_tables as tables
-from curation.selectors import leaderboards as stored
+from curation.leaderboard.models import EntryState, Leaderboard, LeaderboardEntry, LeaderboardTeam
+from curation.leaderboard.selectors import boards as stored
+from curation.leaderboard.selectors import tables
+from curation.leaderboard.services import boards as services
+from curation.leaderboard.views.boards import STATES, receipt, sentence
+from curation.leaderboard.views.forms import BoardForm, NewBoardForm, TeamForm
 from curation.selectors.proposals import runs
-from curation.services import leaderboards as services
 from curation.versions import photos
-from curation.views.leaderboard_forms import BoardForm, NewBoardForm, TeamForm
-from curation.views.leaderboards import STATES, receipt, sentence
 from hits.domain.states import OPEN_JOB_STATES, STOPPED_JOB_STATES, JobState, Role
 from hits.models import Project
 from hits.selectors.roles import may

@@ -43,6 +43,7 @@ class Leaderboard(Created):
     job = models.OneToOneField(Job, on_delete=models.SET_NULL, null=True, related_name="leaderboard")
 
     class Meta:
+        db_table = "curation_leaderboard"  # here and below: the names that the tables were made with
         ordering = ["-id"]
 
     def __str__(self) -> str:
@@ -58,6 +59,7 @@ class LeaderboardTeam(Created):
     is_active = models.BooleanField(default=True)
 
     class Meta:
+        db_table = "curation_leaderboardteam"
         ordering = ["name"]
         constraints = [
             models.UniqueConstraint(fields=["leaderboard", "name"], name="team_name_once_per_leaderboard"),
@@ -74,6 +76,7 @@ class WrongKey(models.Model):
     at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
+        db_table = "curation_wrongkey"
         indexes = [models.Index(fields=["address", "at"], name="wrong_keys_of_address")]
 
 
@@ -99,6 +102,7 @@ class LeaderboardEntry(models.Model):
     scored_at = models.DateTimeField(null=True)
 
     class Meta:
+        db_table = "curation_leaderboardentry"
         ordering = ["-id"]
         constraints = [
             models.UniqueConstraint(fields=["team", "sha256"], name="entry_once_per_team"),
@@ -125,3 +129,6 @@ class EntryWithdrawal(AppendOnly):
 
     entry = models.OneToOneField(LeaderboardEntry, on_delete=models.PROTECT, related_name="withdrawal")
     at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        db_table = "curation_entrywithdrawal"

@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 
 from curation.evaluation.measures import COMPARISON, P_AT_1, Better, Measure, pearson
-from curation.models.leaderboards import LeaderboardEntry
-from curation.selectors.leaderboard_tables import Reference, figure, written
+from curation.leaderboard.models import LeaderboardEntry
+from curation.leaderboard.selectors.tables import Reference, figure, written
 from curation.views.plots import (
     Axis,
     Frame,

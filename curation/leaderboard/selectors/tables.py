@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from curation.evaluation.measures import MEASURES, P_AT_1, Better, Measure, count_of, figure_of
-from curation.models.leaderboards import Leaderboard, LeaderboardEntry
-from curation.selectors.leaderboards import KEPT_FIGURES
+from curation.leaderboard.models import Leaderboard, LeaderboardEntry
+from curation.leaderboard.selectors.boards import KEPT_FIGURES
 from validation.domain.plots import decimals
 
 

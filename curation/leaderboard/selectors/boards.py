@@ -1,7 +1,7 @@
 """Read leaderboards: who may see them, what they offer for download, and what teams handed in."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import lru_cache
@@ -12,16 +12,22 @@ from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
 from django.db.models import Count, Q, QuerySet
 from django.utils import timezone
 
+from curation.leaderboard.models import EntryState, Leaderboard, LeaderboardEntry, LeaderboardTeam
 from curation.models import DatasetVersion, VersionImage
-from curation.models.leaderboards import EntryState, Leaderboard, LeaderboardEntry, LeaderboardTeam
 from curation.selectors.versions import sealed_versions, splits_of
+from curation.versions.photos import PHOTOS
 from hits.domain.states import STOPPED_JOB_STATES, Role
 from hits.models import Image, Project
 from hits.selectors.roles import may, projects_of
+from hits.selectors.stored_files import StoredFile
+
+# Jobs, each by its Celery task's name.
+BUILD_LEADERBOARD = "curation.build_leaderboard"
+SCORE_ENTRY = "curation.score_entry"
 
 PUBLIC, HELD, ENTRIES = "public", "held", "entries"  # folders of a leaderboard
 ARCHIVE = "instances.zip"
-PHOTOS, PHOTO_LIST = "photos", "photos.json"  # a folder of names, and what is said of each
+PHOTO_LIST = "photos.json"  # what is said of each photo
 KEPT_FIGURES = "kept"  # in an entry's figures and a leaderboard's options: over the photos kept for the end
 DAY = timedelta(hours=24)
 COUNTED = (EntryState.QUEUED.value, EntryState.SCORED.value)
@@ -106,6 +112,12 @@ def was_scored(board: Leaderboard) -> bool:
 def board_folder(board: Leaderboard) -> Path:
     """Return where a leaderboard's files lie, or will."""
     return Path(settings.MEDIA_ROOT) / board.path
+
+
+def entry_files() -> Iterator[StoredFile]:
+    """Yield the zip of every entry; a refused one is removed."""
+    for entry in LeaderboardEntry.objects.exclude(state=EntryState.REFUSED).iterator():
+        yield StoredFile("leaderboard entry", f"{entry.pk}", entry.path, entry.sha256)
 
 
 def public_files(board: Leaderboard) -> list[PublicFile]:

@@ -4,10 +4,10 @@ from argparse import ArgumentParser
 from typing import Any
 
 from curation.families.sherlock.evaluation_plan import ALL, chosen_proposals
+from curation.leaderboard.selectors.boards import BUILD_LEADERBOARD
+from curation.leaderboard.services.boards import Data, Limits, Wording, create_leaderboard
 from curation.management.rows import split_called, version_called
 from curation.records import InvalidInput
-from curation.selectors.jobs import BUILD_LEADERBOARD
-from curation.services.leaderboards import Data, Limits, Wording, create_leaderboard
 from curation.versions import photos
 from hits.management.base import bad_input, emit_json
 from hits.management.jobs import JobCommand

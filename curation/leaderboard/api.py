@@ -17,10 +17,10 @@ from rest_framework.reverse import reverse
 from rest_framework.throttling import BaseThrottle, SimpleRateThrottle
 from rest_framework.views import APIView
 
-from curation.models.leaderboards import EntryState, Leaderboard, LeaderboardEntry, LeaderboardTeam
-from curation.selectors import leaderboard_tables as tables
-from curation.selectors import leaderboards as stored
-from curation.services import leaderboard_entries as entries
+from curation.leaderboard.models import EntryState, Leaderboard, LeaderboardEntry, LeaderboardTeam
+from curation.leaderboard.selectors import boards as stored
+from curation.leaderboard.selectors import tables
+from curation.leaderboard.services import entries
 
 NO_KEY = "key: there is none; send the header Authorization: Bearer and your team's key"
 

@@ -18,12 +18,12 @@ from rest_framework.throttling import BaseThrottle
 
 from curation.evaluation.held_keys import in_file_order
 from curation.evaluation.measures import Measure
-from curation.models.leaderboards import EntryState, Leaderboard, LeaderboardEntry, LeaderboardTeam
-from curation.selectors import leaderboard_tables as tables
-from curation.selectors import leaderboards as stored
-from curation.services import leaderboard_entries as services
-from curation.views import leaderboard_charts as charts
-from curation.views.leaderboard_forms import KeyForm, SubmitForm
+from curation.leaderboard.models import EntryState, Leaderboard, LeaderboardEntry, LeaderboardTeam
+from curation.leaderboard.selectors import boards as stored
+from curation.leaderboard.selectors import tables
+from curation.leaderboard.services import entries as services
+from curation.leaderboard.views import charts
+from curation.leaderboard.views.forms import KeyForm, SubmitForm
 from hits.services.errors import Refused
 
 View = Callable[..., HttpResponseBase]

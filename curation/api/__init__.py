@@ -1,1 +1,0 @@
-"""What teams' scripts call at a leaderboard."""

@@ -1,0 +1,20 @@
+"""Leaderboards as a Django app."""
+
+from django.apps import AppConfig
+
+
+class LeaderboardConfig(AppConfig):
+    """Label ``leaderboard``; its tables keep the names that they were made with."""
+
+    name = "curation.leaderboard"
+    label = "leaderboard"
+    verbose_name = "Leaderboards"
+    default_auto_field = "django.db.models.BigAutoField"
+
+    def ready(self) -> None:
+        """Name the files that rows here point at."""
+        # Imported now, since rows may be named only once all apps are loaded.
+        from curation.leaderboard.selectors.boards import entry_files  # noqa: PLC0415
+        from hits.selectors.stored_files import register_files  # noqa: PLC0415
+
+        register_files(entry_files)

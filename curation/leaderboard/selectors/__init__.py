@@ -1,0 +1,1 @@
+"""Read leaderboards and what was handed in; one module for rows, one for tables of figures."""
