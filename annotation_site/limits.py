@@ -25,6 +25,7 @@ UPLOADS = {
     "images-manifest": 20 * MIB,
     "images-zip": 2048 * MIB,
     "project-templates": 20 * MIB,
+    "units-new": 66 * MIB,
     "template-detail": 20 * MIB,
     "results-upload": 60 * MIB,
     "curation-texts-run": 66 * MIB,

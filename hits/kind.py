@@ -8,7 +8,7 @@ researcher's notebook can use it alone.
 import inspect
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
@@ -16,13 +16,16 @@ from typing import Any, ClassVar
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from hits.domain.checks import Check, pace
-from hits.domain.evidence import Row, answer_rows
+from hits.domain.evidence import Row, answer_rows, words
 from hits.domain.exam import ExamScore, GradableItem
 from hits.domain.facts import IMAGE_TEXTS, ImageFacts, neutral
 from hits.domain.hashing import content_sha256
+from hits.domain.kept_json import unkept
 from hits.domain.records import Record, RecordError
 from hits.domain.states import Purpose
 from hits.hints.card import Card, Rule
+
+LAST_RECORD = 32_767  # the number of an answer's record is a small one everywhere
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,6 +237,8 @@ class HitKind(ABC):
         except ValidationError as error:
             first = field_errors(error)[0]
             raise RecordError(f"{where}, {first.field}: {first.message}") from error
+        for path, problem in unkept(fields):
+            raise RecordError(f"{where}, {path}: {problem}")
         return replace(record, fields=fields)
 
     # What console pages show of units and answers
@@ -243,7 +248,7 @@ class HitKind(ABC):
         """Templates of the read-only view of a unit and its answer, the kind's own first, a table as fallback.
 
         They find ``unit``, ``answer`` (``None`` where there is none), ``images`` (facts in the order of
-        ``image_ids``), ``marks``, ``lines`` and ``evidence`` in their context.
+        ``image_ids``), ``marks``, ``unit_lines``, ``lines`` and ``evidence`` in their context.
         """
         return [f"{self.name}/evidence.html", "hits/evidence.html"]
 
@@ -260,6 +265,17 @@ class HitKind(ABC):
         """Return the boxes on the first image as groups of ``{"index", "boxes", "label"}``, pixels of the image."""
         boxes = [box.model_dump() for box in self.region(unit)]
         return [{"index": 1, "boxes": boxes, "label": "Region"}] if boxes else []
+
+    def unit_lines(self, unit: Mapping[str, Any]) -> list[Row]:
+        """Return what a unit says besides its images, line by line, for people who read an answer to it."""
+        images = set(self.image_ids(unit))
+        rows: list[Row] = []
+        for name, said in unit.items():
+            if isinstance(said, str):
+                rows.append(Row(words(name), said))  # as it was launched, to the letter
+            elif not _holds_images(said, images):
+                rows += answer_rows({name: said})
+        return rows
 
     def answer_lines(self, unit: Mapping[str, Any], answer: Mapping[str, Any]) -> list[Row]:
         """Return an answer line by line, as a person reads it."""
@@ -320,11 +336,18 @@ class HitKind(ABC):
         return tidy
 
 
+def _holds_images(value: Any, images: Collection[int]) -> bool:
+    values = value if isinstance(value, list) else [value]
+    return bool(values) and all(type(one) is int and one in images for one in values)
+
+
 def _distinct(records: Sequence[Record]) -> Sequence[Record]:
     seen: set[int] = set()
     for record in records:
-        if record.index < 1 or record.index in seen:
-            raise RecordError(f"record {record.index}: number records from 1, each once over all types")
+        if not 1 <= record.index <= LAST_RECORD or record.index in seen:
+            raise RecordError(
+                f"record {record.index}: number records from 1 to {LAST_RECORD:,}, each once over all types"
+            )
         seen.add(record.index)
     return records
 

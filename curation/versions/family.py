@@ -138,6 +138,16 @@ class Family(ABC):
         """Return what counts a version's rows."""
         return RowCounter(self.image_urls)
 
+    @property
+    def statistics_templates(self) -> list[str]:
+        """Templates of a version's statistics, as entries of a list: the family's own first, counts as fallback."""
+        return [f"{self.name}/statistics.html", "curation/version_statistics.html"]
+
+    def counts(self, statistics: Mapping[str, Any]) -> Mapping[str, int]:
+        """Return how many rows of each part a sealed version holds, by its statistics."""
+        found: Mapping[str, int] = statistics.get("rows", {})
+        return found
+
     def files(self, version: DatasetVersion, *, regions: bool = False) -> Files:
         """Yield name and content of each file of a sealed version, besides the seal, annotators and statistics.
 

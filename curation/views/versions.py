@@ -22,7 +22,8 @@ from curation.selectors.rounds import rounds_in
 from curation.selectors.scorers import trained_on
 from curation.versions.difference import difference
 from curation.versions.export import MANIFEST, sealed_text
-from curation.versions.families import family_of_version
+from curation.versions.families import family_of, family_of_version
+from curation.versions.family import Family, Part
 from curation.versions.seal import seal_sha256
 from curation.versions.splits import Split
 from curation.views.forms import VersionForm
@@ -83,10 +84,12 @@ def version_list(request: HttpRequest, project: Project) -> HttpResponse:
                 return redirect("version", version.pk)
             except Refused as error:
                 form.add_error("name", str(error).removeprefix("name: "))
+    family = family_of(project)
     context = {
         "project": project,
         "section": "versions",
-        "versions": stored.versions(project),
+        "parts": family.parts,
+        "rows": [(version, _counts(version, family)) for version in stored.versions(project)],
         "form": form,
         "chosen": chosen,
     }
@@ -100,13 +103,16 @@ def version_detail(request: HttpRequest, version: DatasetVersion) -> HttpRespons
     project = version.project
     job = latest_job(project, SEAL)
     mine = job is not None and job.args.get("version") == version.pk
+    family = family_of_version(version)
     context: dict[str, Any] = {
         "project": project,
         "section": "versions",
         "version": version,
-        "versions": stored.versions(project),
-        "family": family_of_version(version),
-        "row_templates": family_of_version(version).row_templates,
+        "versions": [(other, _counts(other, family)[0]) for other in stored.versions(project)],
+        "family": family,
+        "words": family.main.words,
+        "row_templates": family.row_templates,
+        "statistics_templates": family.statistics_templates,
         "selection": selection_words(version),
         "may_seal": may(request.user, project, Role.ADMIN),
         "job": job if mine and job is not None and job.state in OPEN_JOB_STATES else None,
@@ -114,6 +120,18 @@ def version_detail(request: HttpRequest, version: DatasetVersion) -> HttpRespons
     }
     context |= _sealed(version) if version.is_sealed else _draft(version)
     return render(request, "curation/version.html", context)
+
+
+def _counts(version: DatasetVersion, family: Family) -> list[int | str]:
+    """How many rows of each part a version holds; dashes while it is a draft."""
+    found = family.counts(version.statistics) if version.is_sealed else {}
+    return [found.get(part.name, "–") for part in family.parts]
+
+
+def _part_counts(version: DatasetVersion, statistics: dict[str, Any]) -> list[tuple[Part, int]]:
+    family = family_of_version(version)
+    found = family.counts(statistics)
+    return [(part, found.get(part.name, 0)) for part in family.parts]
 
 
 def _sealed(version: DatasetVersion) -> dict[str, Any]:
@@ -124,6 +142,7 @@ def _sealed(version: DatasetVersion) -> dict[str, Any]:
     small = version.rows.count() <= CHECKED_AT_ONCE
     return {
         "statistics": version.statistics,
+        "counts": _part_counts(version, version.statistics),
         "exclusions": _exclusions(version, version.exclusions),
         "hash_lines": _hash_lines(version.manifest_sha256),
         "verified": small and seal_sha256(sealed_text(version)) == version.manifest_sha256,
@@ -154,6 +173,7 @@ def _draft(version: DatasetVersion) -> dict[str, Any]:
     summary = found.summary
     return summary | {
         "exclusions": _exclusions(version, summary["exclusions"]),
+        "counts": _part_counts(version, summary["statistics"]),
         "earlier": stored.sealed_before(version),
     }
 

@@ -5,11 +5,16 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, BinaryIO
 
+from hits.domain.kept_json import unkept
+
 MAX_LINE = 1_048_576  # bytes; a set of twenty candidates has about four thousand
 MAX_BYTES = 67_108_864
 MAX_UNITS = 100_000
 MOST_PROBLEMS = 20  # said at once
 PHOTO = "photo:"
+LONGEST_NAME = 255
+MOST_DIGITS = 4000
+_BOM = b"\xef\xbb\xbf"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +46,7 @@ def read_lines(file: BinaryIO) -> tuple[list[Line], list[str]]:
         if number > MAX_UNITS:
             raise UnitFileError([f"there are more than {MAX_UNITS:,} lines; launch them as several batches"])
         try:
-            lines.append(Line(number, _object(raw)))
+            lines.append(Line(number, _object(raw.removeprefix(_BOM) if number == 1 else raw)))
         except ValueError as error:
             problems.append(f"line {number}: {error}")
     if not lines and not problems:
@@ -77,7 +82,12 @@ def _object(raw: bytes) -> dict[str, Any]:
     if not raw.strip():
         raise ValueError("is empty; delete it")
     try:
-        found = json.loads(raw.decode("utf-8"), object_pairs_hook=_distinct, parse_constant=_no_number)
+        found = json.loads(
+            raw.decode("utf-8"),
+            object_pairs_hook=_distinct,
+            parse_constant=_no_number,
+            parse_int=_whole_number,
+        )
     except UnicodeDecodeError as error:
         raise ValueError(f"byte {error.start + 1} is not UTF-8; save the file as UTF-8") from error
     except json.JSONDecodeError as error:
@@ -86,6 +96,7 @@ def _object(raw: bytes) -> dict[str, Any]:
         raise ValueError("is nested too deeply; write the unit as its kind's example does") from error
     if not isinstance(found, dict):
         raise ValueError('is no JSON object; write it as {"field": value}')
+    _check(found)
     return found
 
 
@@ -100,6 +111,20 @@ def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _no_number(name: str) -> float:
     raise ValueError(f"{name} is no JSON number; write a number")
+
+
+def _whole_number(digits: str) -> int:
+    if len(digits) > MOST_DIGITS:  # Python reads no longer one
+        raise ValueError(f"a number has more than {MOST_DIGITS:,} digits; write a smaller one")
+    return int(digits)
+
+
+def _check(unit: dict[str, Any]) -> None:
+    """Refuse what no database keeps, and names that no photo can have."""
+    for path, problem in unkept(unit):
+        raise ValueError(f"{path}: {problem}" if path else problem)
+    if any(len(name) > LONGEST_NAME for name in photo_names(unit)):
+        raise ValueError(f"a photo’s name is longer than {LONGEST_NAME} characters; write its file name")
 
 
 def photo_names(value: Any) -> Iterator[str]:

@@ -246,8 +246,14 @@ class LaunchForm(BatchTermsForm):
                 self.add_error(self._field(error.field), str(error))
             else:
                 if not self.chosen:
-                    self.add_error(None, "No photo is left by this choice; choose another split or source.")
+                    self.add_error(None, self._nothing_left())
         return data
+
+    def _nothing_left(self) -> str:
+        ways = [f"choose another {name}" for name in ("split", "source") if name in self.fields]
+        if self.photos.all > self.photos.available and not self.cleaned_data.get("again"):
+            ways.append("tick that photos which such a batch showed may be asked about again")
+        return f"No photo is left by this choice; {', or '.join(ways) or 'add photos'}."
 
     def _field(self, wrong: str) -> str:
         if wrong == "n":

@@ -7,7 +7,7 @@ that are accepted at once under a limit of one, the second is never given.
 from collections.abc import Collection
 
 from hits.models import Batch, Hit, Worker
-from hits.selectors.limits import limit_reached, unit_taken
+from hits.selectors.limits import limit_reached, seen_before, unit_taken
 from hits.selectors.pages import OWN_WORK, is_excluded
 from hits.selectors.proof import BUILT_IN
 
@@ -28,4 +28,4 @@ def why_not_accept(*, worker_id: str, hit_id: str, held: Collection[str]) -> tup
     full = limit_reached(worker, batch, held=held)
     if full:  # batches of equal terms share a group there
         return full, not Batch.objects.filter(hit_type_id=batch.hit_type_id).exclude(pk=batch.pk).exists()
-    return unit_taken(worker, hit, held=held), False
+    return seen_before(worker, hit) or unit_taken(worker, hit, held=held), False

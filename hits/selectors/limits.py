@@ -56,6 +56,18 @@ def unit_taken(worker: Worker | None, hit: Hit, *, held: Collection[str] = ()) -
     return []
 
 
+def seen_before(worker: Worker | None, hit: Hit) -> list[str]:
+    """Return why a unit that is shown to somebody once is not for this worker, who opened it before; else nothing.
+
+    Opening is proof only where nobody opens a page in another's name: on our own marketplace.
+    """
+    if worker is None or not registry.get(hit.unit.batch.kind).once:
+        return []
+    if not Attempt.objects.filter(hit__unit=hit.unit_id, worker=worker).exists():
+        return []
+    return [gettext("You have seen this one before, and nobody sees it twice.")]
+
+
 def has_ended(attempt: Attempt) -> bool:
     """Tell whether the try is over without an answer, so that opening it again begins it anew."""
     over = attempt.opened_at + _time_for(attempt.hit.unit.batch) + GRACE < timezone.now()

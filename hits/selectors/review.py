@@ -73,6 +73,12 @@ class Looked:
         return next(iter(self.images), None)
 
     @property
+    def called(self) -> str:
+        """The unit in a word: the photo's name where it is about one, else its key in the batch."""
+        key: str = self.assignment.hit.unit.key
+        return self.images[0].name if len(self.images) == 1 else key
+
+    @property
     def marks(self) -> list[dict[str, Any]]:
         """Boxes for the photo tag."""
         return self.kind.marks(self.unit, self.answer)
@@ -88,10 +94,9 @@ class Looked:
         return {} if self.answer is None else self.kind.evidence(self.unit, self.answer)
 
     @property
-    def given(self) -> list[Row]:
-        """What the unit's row filled in, for kinds whose page is the project's own."""
-        values = self.assignment.hit.unit.payload.get("values")
-        return [Row(name, said) for name, said in values.items()] if isinstance(values, dict) else []
+    def unit_lines(self) -> list[Row]:
+        """What the unit says besides its images, line by line."""
+        return self.kind.unit_lines(self.unit)
 
     @property
     def taken_up(self) -> Decision | None:

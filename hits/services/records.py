@@ -9,6 +9,7 @@ from django.db import transaction
 
 from hits import registry
 from hits.domain.hashing import instance_id
+from hits.domain.kept_json import readable
 from hits.domain.records import Record as PlainRecord
 from hits.domain.records import RecordError
 from hits.domain.states import Purpose
@@ -42,7 +43,7 @@ def collect_records(assignment: Assignment) -> bool:
         found = kind.read_records(assignment.hit.unit.payload, submission.answer)
     except RecordError as error:
         logger.warning("Assignment %s: its records cannot be read: %s", assignment.pk, error)
-        assignment.record_error = str(error)[:MAX_RECORD_ERROR]
+        assignment.record_error = readable(str(error))[:MAX_RECORD_ERROR]
         assignment.save(update_fields=["record_error"])
         return False
     _write_records(assignment.hit.unit.batch, submission, found)

@@ -43,7 +43,8 @@ def batch_new(request: HttpRequest, project: Project) -> HttpResponse:
         return redirect("batch-detail", known.pk)
     photos = _photos(project, kind)
     versions = list(of_kind(project, kind.name).defer("body", "examples"))
-    form = LaunchForm(kind, photos, versions, request.POST or None)
+    again = {"again": "again" in request.GET}
+    form = LaunchForm(kind, photos, versions, request.POST or None, initial=again)
     offer_fair_reward(form, project=project, kind=kind)
     context |= {
         "form": form,

@@ -79,6 +79,7 @@ def _evidence(found: review.Looked) -> dict[str, Any]:
         "answer": found.answer,
         "images": found.images,
         "marks": found.marks,
+        "unit_lines": found.unit_lines,
         "lines": found.lines,
         "evidence": found.evidence,
         "to_look_at": sum(not check.ok for check in found.checks),

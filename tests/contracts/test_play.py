@@ -19,14 +19,13 @@ from curation.versions.families import family_named
 from hits import registry
 from hits.domain.states import AssignmentStatus, Purpose
 from hits.kind import HitKind, InvalidInput, UnitBox
-from hits.models import Assignment, Batch, Hit, Image, Project, Record, TaskTemplate, Unit
-from hits.mturk.boto import marketplace
+from hits.models import Assignment, Batch, Hit, Image, Project, Record, Unit
 from hits.selectors.images import facts_of
-from hits.services import publish, submit, templates
-from hits.services.launch import PlannedUnit, Terms, launch_batch
+from hits.services import submit, templates
 from tests.support import market
 from tests.support.bench import task_address
 from tests.support.loop import approve, collected, page_key
+from tests.support.play import WORKERS, Play
 from validation.domain.control_types import Own, Rates
 from validation.domain.controls import check, labels_of, plan
 from validation.domain.spec import Scale
@@ -37,7 +36,6 @@ from validation.services.decisions import decide_items
 from validation.services.report import compute
 
 pytestmark = pytest.mark.django_db(transaction=True)
-WORKERS = ("wilma", "walter")
 LONGEST_KEY = 80
 PAGE = """<html><body><form><p>${question}</p><input name="chairs"></form></body></html>"""
 
@@ -52,6 +50,7 @@ KIND_METHODS = (
     "bonus_items",
     "records",
     "marks",
+    "unit_lines",
     "answer_lines",
     "evidence",
     "checks",
@@ -88,59 +87,17 @@ def _named(owner: Any, name: str, real: Any) -> Any:
     return call
 
 
-class Play:
-    """One kind in a project of its own: its sample unit, launched and worked on by two workers."""
-
-    def __init__(self, kind: HitKind, project: Project, photos: list[Image]) -> None:
-        self.kind, self.project = kind, project
-        sample = kind.sample()
-        assert sample is not None, f"{kind.name}: sample.json is missing; write a unit and an answer there"
-        self.sample = self._filled(sample, photos)
-        self.unit = kind.parse_unit(self.sample["unit"])
-
-    def _filled(self, value: Any, photos: list[Image]) -> Any:
-        if isinstance(value, dict):
-            return {key: self._filled(one, photos) for key, one in value.items()}
-        if isinstance(value, list):
-            return [self._filled(one, photos) for one in value]
-        if isinstance(value, str) and value.startswith("photo:"):
-            return photos[int(value.removeprefix("photo:")) - 1].pk
-        if value == "template:1":
-            return TaskTemplate.objects.get(project=self.project).pk
-        return value
-
-    def launched(self) -> Batch:
-        """Launch the sample for two workers and publish it."""
-        batch, _ = launch_batch(
-            project=self.project,
-            kind_name=self.kind.name,
-            name="Play",
-            units=[PlannedUnit(self.key(self.unit), self.sample["unit"])],
-            by=None,
-            terms=Terms(opinions=len(WORKERS)),
-        )
-        publish.publish_batch(batch=batch, marketplace=marketplace())
-        batch.refresh_from_db()
-        return batch
-
-    def key(self, unit: dict[str, Any]) -> str:
-        """Return a unit's key, as its kind's rounds name it."""
-        if self.kind.purpose is Purpose.JUDGING:
-            return spec_of(self.kind.name).key(unit)
-        return self.kind.unit_key(unit)
-
-
 @pytest.fixture
 def begin(
     project: Project, make_image: Callable[..., Image], monkeypatch: pytest.MonkeyPatch
-) -> Callable[[str], "Play"]:
+) -> Callable[[str], Play]:
     """Return a function that makes a kind ready to be played."""
     return lambda name: _begun(registry.get(name), project, make_image, monkeypatch)
 
 
 def _begun(
     kind: HitKind, project: Project, make_image: Callable[..., Image], patch: pytest.MonkeyPatch
-) -> "Play":
+) -> Play:
     market.fund()
     named(kind, KIND_METHODS, patch)
     if kind.purpose is Purpose.JUDGING:

@@ -319,11 +319,16 @@ def test_a_notice_of_the_same_second_does_not_end_the_next_try(project: Project)
 
 
 @pytest.mark.django_db(transaction=True)
-def test_whoever_looked_once_may_not_look_again(project: Project) -> None:
+def test_whoever_looked_once_may_not_look_again(project: Project, settings: Any) -> None:
     batch = launched(project, 1, 3)
     task, key = taken(batch, "wilma")
     submit.open_attempt(key)
     attempts.return_task(worker=task.worker, assignment_id=task.slot.assignment_id, now=Clock.now())
+    with pytest.raises(MarketRefused, match="You have seen this one before"):
+        market.accept(task.hit, task.worker)
+    settings.MARKETPLACE_ACCEPT_CHECK = (
+        "tests.support.market.asks_nobody"  # as on a marketplace that does not ask
+    )
     again = market.accept(task.hit, task.worker)
     key = page_key(task.hit, again.slot.assignment_id, task.worker.worker_id)
     event = MarketEvent("AssignmentReturned", Clock.now(), key.hit_id, task.slot.assignment_id)

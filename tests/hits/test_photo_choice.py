@@ -138,3 +138,18 @@ def test_the_command_draws_and_names_photos(project: Project, photos: list[Image
     assert Batch.objects.order_by("pk").last().units.count() == 2  # type: ignore[union-attr]
     with pytest.raises(CommandError, match="--random: There are 5 photos; use that or fewer"):
         call_command(*flags, "--random", "6", stdout=StringIO())
+
+
+def test_where_every_photo_was_shown_the_page_leads_to_asking_again(
+    client: Client, researcher: User, project: Project, photos: list[Image]
+) -> None:
+    launched(project, photos)
+    client.force_login(researcher)
+    address = reverse("batch-new", args=[project.slug])
+    assert "?kind=sherlock_observation&amp;again=1" in client.get(address).content.decode()
+    again = client.get(address + "?again=1").content.decode()
+    assert 'name="again" id="id_again" checked' in again
+    assert "All that may be asked about" in again
+    refused = client.post(address, FORM | {"which": "all"})
+    assert "tick that photos which such a batch showed may be asked about again" in refused.content.decode()
+    assert client.post(address, FORM | {"which": "all", "again": "on"}).status_code == 302

@@ -113,6 +113,11 @@ def test_one_image_taken_down_leaves_the_record_out(work: Work, kind: TwoTypes) 
         (lambda unit: [PlainRecord("seen", 1, (), {"text": 5})], "record 1, text: "),
         (lambda unit: [PlainRecord("seen", 1, (), {})], "record 1, text: "),
         (lambda unit: [PlainRecord("seen", 2, (), {"text": "a"})] * 2, "record 2: number records from 1"),
+        (lambda unit: [PlainRecord("seen", 40_000, (), {"text": "a"})], "number records from 1 to 32,767"),
+        (lambda unit: [PlainRecord("seen", 1, (), {"text": "a\0"})], "record 1, text: contains the control"),
+        (lambda unit: int("a\0"), "ValueError: invalid literal"),
+        (lambda unit: None, "TypeError"),
+        (lambda unit: ["seen"], "TypeError"),
         (
             lambda unit: [PlainRecord("seen", 1, (10**9,), {"text": "a"})],
             "image 1000000000 is not one of its unit",

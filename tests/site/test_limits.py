@@ -15,6 +15,7 @@ from django.urls import NoReverseMatch, get_resolver, reverse
 
 from annotation_site import views
 from annotation_site.limits import SMALL, UPLOADS, limit_of
+from hits.domain.unit_files import MAX_BYTES
 from hits.models import Project
 
 pytestmark = pytest.mark.django_db
@@ -72,6 +73,7 @@ def test_every_address_that_takes_files_stands_in_the_table() -> None:
         if isinstance(name, str)
     }
     assert set(UPLOADS) <= known
+    assert UPLOADS["units-new"] > MAX_BYTES  # a form stands around the file
 
 
 def namespaces() -> list[tuple[str, Any]]:

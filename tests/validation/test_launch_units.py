@@ -58,6 +58,14 @@ def refused(project: Project, data: bytes, kind: str = WORDS) -> list[str]:
         (b"[" * 100_000 + b"\n", "line 1: is nested too deeply"),
         (b'{"topic": 5}\n', "line 1: topic: Input should be a valid string"),
         (b'{"topic": "rain", "colour": "red"}\n', "line 1: colour: Extra inputs are not permitted"),
+        (b'{"topic": "a\\u0000b"}\n', "line 1: topic: contains the control character U+0000: remove it"),
+        (b'{"topic": "a\\ud800b"}\n', "line 1: topic: contains the control character U+D800"),
+        (b'{"topic": "a", "\\u0000": 1}\n', "line 1: has a name with a control character"),
+        (b'{"topic": ["photo:\\ud800"]}\n', "line 1: topic[0]: contains the control character"),
+        (b'{"topic": "photo:' + b"x" * 900_000 + b'"}\n', "line 1: a photo’s name is longer than"),
+        (b'{"topic": 1180591620717411303424}\n', "line 1: topic: is too large a number"),
+        (b'{"topic": -' + b"9" * 5000 + b"}\n", "line 1: a number has more than 4,000 digits"),
+        (b'{"topic": ' + b"[" * 900 + b"]" * 900 + b"}\n", "line 1: topic"),
         (
             b'{"topic": "rain"}\n{"topic": "snow"}\n{"topic": "rain"}\n',
             "line 3: is the same unit as line 1; leave one of them out",
@@ -67,6 +75,11 @@ def refused(project: Project, data: bytes, kind: str = WORDS) -> list[str]:
 )
 def test_a_bad_line_is_named_with_its_field_and_mend(project: Project, data: bytes, said: str) -> None:
     assert refused(project, data)[0].startswith(said)
+
+
+def test_windows_marks_and_line_ends_are_taken(project: Project) -> None:
+    found = read(project, b'\xef\xbb\xbf{"topic": "rain"}\r\n{"topic": "snow"}\r\n')
+    assert [unit["topic"] for _, unit in found] == ["rain", "snow"]
 
 
 def test_lines_after_a_long_one_keep_their_numbers(project: Project) -> None:

@@ -142,7 +142,8 @@ def run_job(*, progress: Progress, by: AbstractBaseUser | None) -> None:
 def _check(kind: str, rules: Mapping[str, Rule]) -> None:
     if kind not in decided_kinds():
         kinds = " or ".join(decided_kinds())
-        raise Refused(f"kind {kind}: nothing is accepted or rejected in it; use {kinds}")
+        why = "nothing is accepted or rejected in it, for no label of its spec speaks for an item"
+        raise Refused(f"kind {kind}: {why}; use {kinds}")
     foreign = sorted(set(rules) - set(usual_rules(kind)))
     if foreign or not rules:
         names = ", ".join(usual_rules(kind))

@@ -73,6 +73,13 @@ class SherlockFamily(Family):
         """Return the paper's statistics."""
         return CorpusAccumulator()
 
+    def counts(self, statistics: Mapping[str, Any]) -> Mapping[str, int]:
+        """Return the pairs and the comparison sets."""
+        return {
+            PartName.OBSERVATION: statistics.get("pairs", 0),
+            PartName.COMPARISON: statistics.get("comparison_sets", 0),
+        }
+
     def files(self, version: DatasetVersion, *, regions: bool = False) -> Files:
         """Yield the published JSON by split, and the leaderboard's files."""
         return sherlock_files(version, regions=regions)

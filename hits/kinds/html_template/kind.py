@@ -5,6 +5,7 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
+from hits.domain.evidence import Row
 from hits.domain.facts import ImageFacts
 from hits.domain.states import Purpose
 from hits.domain.task_template.form_checks import RESERVED
@@ -57,6 +58,10 @@ class HtmlTemplate(HitKind):
     ) -> dict[str, Any]:
         """Return nothing: the old page gets its values in a document of its own, inside a frame without rights."""
         return {}
+
+    def unit_lines(self, unit: Mapping[str, Any]) -> list[Row]:
+        """Return what the row filled in."""
+        return [Row(name, said) for name, said in unit["values"].items()]
 
     def check_answer(
         self, unit: Mapping[str, Any], images: Mapping[int, ImageFacts], answer: Schema

@@ -52,7 +52,7 @@ class PhotoVerdict(HitKind):
         self, unit: Mapping[str, Any], images: Mapping[int, ImageFacts], seed: str, arm: int | None = None
     ) -> dict[str, Any]:
         """Return photo and text."""
-        return {"image": images[unit["image"]].as_page(), "text": unit["text"]}
+        return {"images": [images[unit["image"]].as_page()], "text": unit["text"]}
 
 
 KIND = PhotoVerdict()

@@ -7,10 +7,17 @@ from typing import Any
 
 from hits.management.base import DeerstalkerCommand, emit_json
 from hits.management.rows import project_called
+from validation.domain.spec import JudgingSpec
 from validation.models import JudgingReport
-from validation.registry import names
+from validation.registry import names, spec_of
 from validation.services.rater_rows import MadeRows, make_rows
 from validation.services.report import compute
+
+ALPHAS = (
+    "alpha_ordinal",
+    "alpha_interval",
+    "alpha_nominal",
+)  # the first that a dimension's scale allows is told
 
 
 class Command(DeerstalkerCommand):
@@ -43,7 +50,8 @@ class Command(DeerstalkerCommand):
 
     def _say(self, report: JudgingReport, rows: MadeRows | None, folder: Path | None) -> None:
         figures = report.figures
-        self.stdout.write(figures["sentence"] or "No sentence: too little was judged.")
+        if type(spec_of(report.kind)).sentence is not JudgingSpec.sentence:
+            self.stdout.write(figures["sentence"] or "No sentence: too little was judged.")
         state = "unchanged since it was computed" if figures.get("unchanged") else "computed now"
         self.stdout.write(
             f"{report.judgments} judgments of {figures['items']} items by {figures['raters']} people, {state}; "
@@ -51,9 +59,11 @@ class Command(DeerstalkerCommand):
         )
         for name, found in figures["dimensions"].items():
             told = f"{found['ratings']} ratings"
-            if "alpha_ordinal" in found["coefficients"]:  # regions are no scale
-                alpha = (found["coefficients"]["alpha_ordinal"] or {}).get("value")
-                told += f", ordinal alpha {'undefined' if alpha is None else f'{alpha:.3f}'}"
+            name_of_alpha = next((one for one in ALPHAS if one in found["coefficients"]), None)
+            if name_of_alpha is not None:  # regions and texts are no scale
+                alpha = (found["coefficients"][name_of_alpha] or {}).get("value")
+                scale = name_of_alpha.removeprefix("alpha_")
+                told += f", {scale} alpha {'undefined' if alpha is None else f'{alpha:.3f}'}"
             self.stdout.write(f"  {name}: {told}")
         if rows is not None:
             self.stdout.write(f"{rows.rows} rows in {folder}")
