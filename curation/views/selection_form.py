@@ -1,9 +1,11 @@
 """What a version is to hold, as people choose it: decisions of a run, and what an audit's readers marked."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from django import forms
 
+from curation.audits.codebook import Choice, Code
+from curation.audits.parsing import from_row
 from curation.models import Audit, DatasetVersion
 from curation.records import InvalidInput
 from curation.versions.choices import judgments_since
@@ -13,6 +15,16 @@ from hits.forms.parts import PageForm
 from hits.models import Project
 from validation.models import DecisionRun
 from validation.registry import spec_of
+
+AUDITS_OFFERED = 20  # the newest
+
+
+class _Mark(NamedTuple):
+    """An answer that an audit's readers can give."""
+
+    audit: Audit
+    code: Code
+    choice: Choice
 
 
 class SelectionForm(PageForm):
@@ -30,37 +42,33 @@ class SelectionForm(PageForm):
     )
     not_judged = forms.BooleanField(required=False, label="Keep records that nobody judged")
     undecided = forms.BooleanField(required=False, label="Keep undecided records")
-    audit = forms.TypedChoiceField(
-        required=False, coerce=int, empty_value=None, label="Leave out what an audit marked"
-    )
-    code = forms.CharField(
-        required=False, max_length=60, label="Code", help_text="The id of a code of the audit."
-    )
-    values = forms.CharField(
-        required=False,
-        max_length=200,
-        label="Values",
-        help_text="Values that mark a record, separated by commas.",
+    marks = forms.MultipleChoiceField(
+        required=False, label="Leave out what an audit marked", widget=forms.CheckboxSelectMultiple
     )
     readers = forms.IntegerField(
         required=False,
         min_value=1,
         max_value=5,
         initial=1,
-        label="Readers",
-        help_text="So many readers or more.",
+        label="Readers who must agree",
+        help_text="A record is left out if this many readers or more gave it one of the answers above. Default: 1.",
     )
 
     def __init__(self, project: Project, data: Any = None) -> None:
         super().__init__(data, initial={"holds": "all", "readers": 1})
         self.project = project
         self.runs = runs_of(project)
-        self.audits = list(Audit.objects.filter(project=project).order_by("-pk")[:20])
+        self.marks_of = {
+            f"{audit.pk}:{code.id}:{choice.value}": _Mark(audit, code, choice)
+            for audit in Audit.objects.filter(project=project).order_by("-pk")[:AUDITS_OFFERED]
+            for code in from_row(audit.codebook).codes
+            for choice in code.choices
+        }
         fields: dict[str, Any] = self.fields
         fields["run"].choices = [("", "–"), *((run.pk, run_words(run)) for run in self.runs)]
         names = {name: spec_of(run.kind).title_of(name) for run in self.runs for name in run.rules}
         fields["dimensions"].choices = list(names.items())
-        fields["audit"].choices = [("", "–"), *((audit.pk, audit.name) for audit in self.audits)]
+        fields["marks"].choices = [(value, mark.choice.words) for value, mark in self.marks_of.items()]
 
     def clean(self) -> dict[str, Any]:
         """See that what was chosen belongs together."""
@@ -70,11 +78,16 @@ class SelectionForm(PageForm):
                 self.add_error("run", "Choose a decision run.")
             if not data.get("dimensions"):
                 self.add_error("dimensions", "Choose at least one question.")
-        if data.get("audit"):
-            for name in ("code", "values"):
-                if not data.get(name):
-                    self.add_error(name, "Say which readings mark a record.")
         return data
+
+    @property
+    def audits(self) -> list[tuple[Audit, list[tuple[Code, list[Any]]]]]:
+        """Audits with their codes, and the boxes of each code's answers."""
+        boxes: dict[Audit, dict[Code, list[Any]]] = {}
+        for box in self["marks"]:
+            mark = self.marks_of[str(box.data["value"])]
+            boxes.setdefault(mark.audit, {}).setdefault(mark.code, []).append(box)
+        return [(audit, list(codes.items())) for audit, codes in boxes.items()]
 
     @property
     def selection(self) -> Selection:
@@ -85,10 +98,11 @@ class SelectionForm(PageForm):
             decisions = DecisionChoice(
                 data["run"], tuple(data["dimensions"]), data["not_judged"], data["undecided"]
             )
-        audits: tuple[AuditChoice, ...] = ()
-        if data.get("audit"):
-            values = tuple(word.strip() for word in data["values"].split(",") if word.strip())
-            audits = (AuditChoice(data["audit"], data["code"].strip(), values, data["readers"] or 1),)
+        values: dict[tuple[int, str], list[str]] = {}
+        for mark in (self.marks_of[value] for value in data["marks"]):
+            values.setdefault((mark.audit.pk, mark.code.id), []).append(mark.choice.value)
+        readers = data["readers"] or 1
+        audits = tuple(AuditChoice(*key, tuple(given), readers) for key, given in values.items())
         return Selection(decisions, audits)
 
 

@@ -25,7 +25,7 @@ def add_terms(parser: ArgumentParser, *, reward_needed: bool = True) -> None:
         help="for each submission" + ("" if reward_needed else "; the kind's usual reward if absent"),
     )
     parser.add_argument("--bonus-cents", type=int)
-    parser.add_argument("--assignments", type=int, help="different workers per image")
+    parser.add_argument("--assignments", type=int, help="different workers per unit")
     parser.add_argument(
         "--confirm-cents",
         type=int,

@@ -74,9 +74,11 @@ class Looked:
 
     @property
     def called(self) -> str:
-        """The unit in a word: the photo's name where it is about one, else its key in the batch."""
+        """The unit in a few words: its images' names, else the first thing that it says, else its key."""
+        if self.images:
+            return ", ".join(image.name for image in self.images)
         key: str = self.assignment.hit.unit.key
-        return self.images[0].name if len(self.images) == 1 else key
+        return next((row.said for row in self.unit_lines if row.said), key)
 
     @property
     def marks(self) -> list[dict[str, Any]]:

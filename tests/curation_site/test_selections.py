@@ -25,6 +25,7 @@ from hits.domain.states import AssignmentStatus
 from hits.models import Hit
 from hits.services.errors import Refused
 from tests.curation_site.audits import NO, begun, yes
+from tests.curation_site.audits import pairs as pairs_of
 from tests.validation.factory import Work, review
 from validation.models import DecisionRun
 from validation.selectors.decisions import usual_rules
@@ -247,3 +248,24 @@ def test_a_comparison_round_takes_the_same_choice(work: Work, decided: Any) -> N
     assert len(_pairs(work.project, RoundOptions())) == len(pairs)
     with pytest.raises(Refused, match=r"selection.tags: is not known"):
         RoundOptions(selection={"tags": ["a"]})
+
+
+def test_a_person_ticks_what_an_audit_marked(work: Work, client: Client, researcher: User) -> None:
+    pairs_of(work)
+    audit = begun(work)
+    client.force_login(researcher)
+    address = reverse("versions", args=[work.project.slug])
+    page = client.get(address).content.decode()
+    for words in ("What about them?", "Their work"):
+        assert words in page
+    draft = {"name": "v1", "holds": "all", "readers": 2}
+    unknown = client.post(address, draft | {"marks": [f"{audit.pk}:which:height"]})
+    assert (unknown.status_code, DatasetVersion.objects.count()) == (400, 0)
+    marks = [f"{audit.pk}:{mark}" for mark in ("person:yes", "which:age", "which:work")]
+    again = client.post(address, draft | {"name": "", "marks": marks}).content.decode()
+    assert f'value="{audit.pk}:which:work" id="id_marks_3" checked' in again  # a mistake elsewhere keeps them
+    client.post(address, draft | {"marks": marks})
+    assert Selection.from_json(DatasetVersion.objects.get().selection).audits == (
+        AuditChoice(audit.pk, "person", ("yes",), 2),
+        AuditChoice(audit.pk, "which", ("age", "work"), 2),
+    )
