@@ -274,12 +274,12 @@ class HitKind(ABC):
             if isinstance(said, str):
                 rows.append(Row(words(name), said))  # as it was launched, to the letter
             elif not _holds_images(said, images):
-                rows += answer_rows({name: said})
+                rows += answer_rows({name: said}, self.Unit)
         return rows
 
     def answer_lines(self, unit: Mapping[str, Any], answer: Mapping[str, Any]) -> list[Row]:
         """Return an answer line by line, as a person reads it."""
-        return answer_rows(answer)
+        return answer_rows(answer, self.Answer)
 
     def checks(
         self,

@@ -9,7 +9,7 @@ from django.db.models import Count, Max, QuerySet
 
 from hits import registry
 from hits.domain.checks import Check
-from hits.domain.evidence import Row
+from hits.domain.evidence import Row, answer_rows
 from hits.domain.facts import ImageFacts
 from hits.domain.pay import cents_per_hour
 from hits.domain.records import Record, RecordError
@@ -99,6 +99,13 @@ class Looked:
     def unit_lines(self) -> list[Row]:
         """What the unit says besides its images, line by line."""
         return self.kind.unit_lines(self.unit)
+
+    @property
+    def shown_lines(self) -> list[Row]:
+        """What the page showed to this worker differently from others, such as an order, line by line."""
+        submission = self.assignment.submission
+        shown = (submission.shown if submission else None) or {}
+        return [Row(f"{row.about} on the page", row.said) for row in answer_rows(shown)]
 
     @property
     def taken_up(self) -> Decision | None:

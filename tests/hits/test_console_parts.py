@@ -2,6 +2,7 @@
 
 from datetime import timedelta
 from itertools import pairwise
+from typing import Literal
 
 import pytest
 from django.template import Context, Template
@@ -13,6 +14,7 @@ from hits.domain.facts import ImageFacts
 from hits.domain.geometry import Box
 from hits.domain.money import AMAZON_FEES, LOCAL_FEES
 from hits.domain.pay import TopUp, cents_per_hour, mean_cents, median_cents, payout, top_up
+from hits.kind import Schema
 from hits.observing import checks
 from hits.observing.pairs import Confidence, ObservationPair
 from hits.templatetags.console import ago, seconds, when
@@ -106,9 +108,37 @@ def test_any_answer_reads_as_lines() -> None:
     rows = evidence.answer_rows(
         {"ratings": [{"id": "b", "rating": 3}, {"certainty": "very sure", "rating": 1}]}
     )
-    assert rows == [evidence.Row("B", "3"), evidence.Row("Ratings 2", "very sure · 1")]
+    assert rows == [evidence.Row("b", "3"), evidence.Row("Ratings 2", "very sure · 1")]
     rows = evidence.answer_rows({"boxes": "entirely_off", "tags": ["a b", "c"], "sure": True})
-    assert [row.said for row in rows] == ["Entirely off", "a b, C", "Yes"]
+    assert [row.said for row in rows] == ["Entirely off", "a b, c", "Yes"]
+
+
+class Part(Schema):
+    name: str
+    mood: Literal["calm", "very_lively"]
+
+
+class Written(Schema):
+    first: str
+    odd: Literal["left", "right"] | None
+    either: Literal["left"] | str
+    parts: list[Part]
+
+
+def test_answer_rows_free_text_to_the_letter_and_labels_in_words() -> None:
+    answer = {
+        "first": "car",
+        "odd": "left",
+        "either": "left",
+        "parts": [{"name": "snake_case", "mood": "calm"}, {"name": "bus", "mood": "very_lively"}],
+    }
+    said = [row.said for row in evidence.answer_rows(answer, Written)]
+    assert said == ["car", "Left", "left", "snake_case · Calm", "bus · Very lively"]
+
+
+def test_answer_rows_without_a_schema_shows_values_as_they_are() -> None:
+    said = [row.said for row in evidence.answer_rows({"pick": "car", "other": "Snake_Case", "fit": "too_big"})]
+    assert said == ["car", "Snake_Case", "Too big"]
 
 
 def render(width: int, height: int, *boxes: dict[str, int]) -> str:
