@@ -50,6 +50,14 @@ def spec_of(name: str) -> JudgingSpec:
     return spec
 
 
+def record_types_of(name: str) -> tuple[str, ...]:
+    """Return the types of the records that a kind collects or judges; none of a kind that is no longer there."""
+    if name not in registry.names():
+        return ()
+    judged = spec_of(name).record_type if has_spec(name) else None
+    return (*registry.get(name).record_types, *([judged] if judged else ()))
+
+
 def has_spec(name: str) -> bool:
     """Tell whether ``name`` is a judging kind."""
     return name in registry.with_purpose(Purpose.JUDGING)

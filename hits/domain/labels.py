@@ -27,7 +27,7 @@ def _annotation(schema: Any, field: str) -> Any:
 
 
 def _members(annotation: Any) -> Iterator[Any]:
-    """Yield what a type is put together of: ``list[str | None]`` is ``str`` and ``None``; a ``Literal`` stays whole."""
+    """Yield what a type is made of: ``list[str | None]`` of ``str`` and ``None``; a ``Literal`` stays whole."""
     inner = () if get_origin(annotation) is Literal else get_args(annotation)
     if not inner:
         yield annotation

@@ -137,7 +137,9 @@ def test_answer_rows_free_text_to_the_letter_and_labels_in_words() -> None:
 
 
 def test_answer_rows_without_a_schema_shows_values_as_they_are() -> None:
-    said = [row.said for row in evidence.answer_rows({"pick": "car", "other": "Snake_Case", "fit": "too_big"})]
+    said = [
+        row.said for row in evidence.answer_rows({"pick": "car", "other": "Snake_Case", "fit": "too_big"})
+    ]
     assert said == ["car", "Snake_Case", "Too big"]
 
 

@@ -74,8 +74,8 @@ class Dimension:
 
     @property
     def best_first(self) -> tuple[Label, ...]:
-        """The labels from high to low."""
-        return tuple(reversed(self.labels))
+        """The labels from high to low; those without an order as the page lists them."""
+        return tuple(reversed(self.labels)) if self.is_ordered else self.page_labels
 
     @property
     def is_fixed(self) -> bool:
@@ -121,15 +121,23 @@ class JudgedLabel(NamedTuple):
 class ItemView:
     """An item as console pages show it.
 
-    ``groups`` are boxes for the photo tag. ``texts`` are what is judged by part, "" for the whole; ``numbers`` the
-    numbers of regions that have an id of their own.
+    ``images`` are the ids of all its images in their order, ``image`` is the first; either gives the other.
+    ``groups`` are boxes on the first one, for the photo tag. ``texts`` are what is judged by part, "" for the whole;
+    ``numbers`` the numbers of regions that have an id of their own.
     """
 
-    image: int | None
+    image: int | None = None
     groups: Sequence[dict[str, Any]] = ()
     texts: Mapping[str, str] = field(default_factory=dict)
     clue: str | None = None
     numbers: Mapping[str, int] = field(default_factory=dict)
+    images: tuple[int, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not self.images and self.image is not None:
+            object.__setattr__(self, "images", (self.image,))
+        elif self.images and self.image is None:
+            object.__setattr__(self, "image", self.images[0])
 
 
 class JudgingSpec:
@@ -200,8 +208,7 @@ class JudgingSpec:
         """Return how a unit's item looks on console pages."""
         boxes = [box.model_dump() for box in self.kind.region(unit)]
         groups = [{"index": 1, "boxes": boxes, "label": "Region"}] if boxes else []
-        images = self.kind.image_ids(unit)
-        return ItemView(images[0] if images else None, groups)
+        return ItemView(groups=groups, images=tuple(self.kind.image_ids(unit)))
 
     def record_view(self, images: Sequence[int], index: int, fields: Mapping[str, Any]) -> ItemView | None:
         """Return how a judged record looks that no unit of the project shows; ``None`` where nothing is known."""

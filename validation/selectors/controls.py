@@ -1,7 +1,7 @@
 """The gold desk: gold items with how they were answered, and judged units that may become gold."""
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +15,7 @@ from hits.models import Assignment, Image, Project, Unit
 from hits.selectors.images import facts
 from hits.selectors.records import NOT_REJECTED
 from validation.domain.controls import check, labels_of
+from validation.domain.spec import ItemView
 from validation.models import GoldItem
 from validation.registry import spec_of, specs
 
@@ -24,11 +25,30 @@ _STANDING = [status.value for status in NOT_REJECTED]
 
 
 @dataclass(frozen=True, slots=True)
+class Looks:
+    """How a unit looks on the gold desk: what its spec says, its images that are there, and what it is called."""
+
+    view: ItemView
+    images: Sequence[ImageFacts]
+    called: str
+
+    @property
+    def boxes(self) -> Sequence[Mapping[str, Any]]:
+        """The boxes on its first image."""
+        return [box for group in self.view.groups for box in group["boxes"]]
+
+    @property
+    def lacks_images(self) -> bool:
+        """Whether an image was taken down; the unit is left out of rounds then."""
+        return len(self.images) < len(self.view.images)
+
+
+@dataclass(frozen=True, slots=True)
 class GoldLine:
     """A gold item as the desk lists it: how many answered it, and how many of them as expected."""
 
     gold: GoldItem
-    image: ImageFacts | None
+    looks: Looks
     answered: int
     right: int
 
@@ -48,7 +68,7 @@ class JudgedUnit:
     """A unit that people judged: how many did, and how often each label was given, by what it is about."""
 
     unit: Unit
-    image: ImageFacts | None
+    looks: Looks
     judges: int
     votes: Mapping[str, Mapping[str | int, int]]
     is_gold: bool
@@ -79,11 +99,10 @@ def gold_page(project: Project, kind: str, *, retired: bool = False, page: str =
     found = Paginator(chosen, PER_PAGE).get_page(page)
     golds = list(found)
     answers = _answers(golds, kind)
-    of_gold = {gold.pk: image_id(kind, gold.payload) for gold in golds}
-    images = _images(of_gold.values())
+    looks = _looks(kind, [gold.payload for gold in golds])
     lines = [
-        GoldLine(gold, images.get(of_gold[gold.pk]), len(answers[gold.pk]), sum(answers[gold.pk]))
-        for gold in golds
+        GoldLine(gold, look, len(answers[gold.pk]), sum(answers[gold.pk]))
+        for gold, look in zip(golds, looks, strict=True)
     ]
     return GoldPage(found, lines, counts["active"], counts["retired"])
 
@@ -102,14 +121,17 @@ def _answers(golds: Collection[GoldItem], kind: str) -> dict[int, list[bool]]:
     return found
 
 
-def image_id(kind: str, unit: Mapping[str, Any]) -> int | None:
-    """Return the first image that a unit of the kind shows, by row key; ``None`` where it shows none."""
-    return next(iter(registry.get(kind).image_ids(unit)), None)
-
-
-def _images(wanted: Iterable[int | None]) -> dict[int | None, ImageFacts]:
-    there = Image.objects.filter(pk__in={pk for pk in wanted if pk is not None}, withdrawn_at__isnull=True)
-    return {image.pk: facts(image) for image in there}
+def _looks(kind: str, payloads: Sequence[Mapping[str, Any]]) -> list[Looks]:
+    """Return how units of a kind look, in their order; one query."""
+    spec = spec_of(kind)
+    views = [spec.view(payload) for payload in payloads]
+    wanted = {pk for view in views for pk in view.images}
+    there = Image.objects.filter(pk__in=wanted, withdrawn_at__isnull=True)
+    known = {image.pk: facts(image) for image in there}
+    return [
+        Looks(view, [known[pk] for pk in view.images if pk in known], f"{spec.item_word} {item}".strip())
+        for view, item in zip(views, map(spec.item, payloads), strict=True)
+    ]
 
 
 def judged_units(
@@ -147,18 +169,17 @@ def _with_votes(project: Project, kind: str, units: Sequence[Unit]) -> list[Judg
         for name, label in labels_of(answer, spec_of(kind)).items():
             if isinstance(label, str | int):  # several labels at once, and texts, are nothing to count here
                 votes[unit][name][label] += 1
-    of_unit = {unit.pk: image_id(kind, unit.payload) for unit in units}
-    images = _images(of_unit.values())
+    looks = _looks(kind, [unit.payload for unit in units])
     known = golds_among(project, kind, [spec_of(kind).item(unit.payload) for unit in units])
     return [
         JudgedUnit(
             unit,
-            images.get(of_unit[unit.pk]),
+            look,
             judges[unit.pk],
             votes[unit.pk],
             spec_of(kind).item(unit.payload) in known,
         )
-        for unit in units
+        for unit, look in zip(units, looks, strict=True)
     ]
 
 
@@ -183,7 +204,6 @@ def gold_of(project: Project, pk: int) -> GoldItem | None:
     return GoldItem.objects.filter(project=project, pk=pk).first()
 
 
-def image_of(gold: GoldItem) -> ImageFacts | None:
-    """Return the photo that a gold item shows, or ``None`` if it is no longer there."""
-    wanted = image_id(gold.kind, gold.payload)
-    return _images([wanted]).get(wanted)
+def looks_of(gold: GoldItem) -> Looks:
+    """Return how a gold item looks."""
+    return _looks(gold.kind, [gold.payload])[0]

@@ -24,7 +24,7 @@ from validation.domain.votes import (
     tally,
 )
 from validation.models import QualificationRound
-from validation.registry import judges_of, made_of
+from validation.registry import judges_of, made_of, record_types_of
 from validation.selectors.ratings import judged
 
 
@@ -101,6 +101,21 @@ def review() -> JudgingSpec:
 def comparison() -> JudgingSpec:
     """Return the spec of the kind that rates the candidates of comparison sets."""
     return made_of(Material.CANDIDATE_SETS)
+
+
+def has_pairs(project: Project) -> bool:
+    """Tell whether a project's records are what review rounds judge, or may become so; three queries at most.
+
+    They are where it has such a record, or a batch of a kind that gives some. A project that has collected nothing
+    of any other type may still collect them.
+    """
+    wanted = str(review().record_type)
+    kinds = Batch.objects.filter(project=project).order_by().values_list("kind", flat=True).distinct()
+    given = {one for name in kinds for one in record_types_of(name)}
+    records = Record.objects.filter(project=project)
+    if wanted in given or records.filter(type=wanted).exists():
+        return True
+    return not given and not records.exists()
 
 
 def review_tallies(

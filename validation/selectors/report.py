@@ -1,11 +1,11 @@
 """Read judging reports: the newest one, what came in since, its workers, and everything said about one item."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from django.db.models import Count, Max, Q, QuerySet, Sum
+from django.db.models import Count, Exists, Max, OuterRef, Q, QuerySet, Sum
 
 from hits.domain.facts import ImageFacts
 from hits.domain.states import Match
@@ -21,6 +21,7 @@ from validation.selectors.ratings import judged
 
 COMPUTE = "validation.compute_report"
 MAKE_ROWS = "validation.make_rater_rows"
+_NOT_REJECTED = [status.value for status in NOT_REJECTED]
 
 
 def latest(project: Project, kind: str) -> JudgingReport | None:
@@ -35,6 +36,21 @@ def counted(project: Project, kind: str) -> int:
     """
     imported = ImportedJudgment.objects.filter(source__project=project, source__kind=kind).count()
     return _standing(project, kind).count() + imported
+
+
+def first_judged(project: Project, kinds: Sequence[str]) -> str:
+    """Return the first of ``kinds`` that has judgments, imported ones too, else the first of all; two queries."""
+    standing = Assignment.objects.filter(
+        hit__unit__batch=OuterRef("pk"),
+        hit__unit__control=None,
+        match=Match.MATCHED,
+        status__in=_NOT_REJECTED,
+    )
+    batches = Batch.objects.filter(Exists(standing), project=project, kind__in=kinds)
+    imported = ImportedJudgment.objects.filter(source__project=project, source__kind__in=kinds)
+    found = set(batches.order_by().values_list("kind", flat=True).distinct())
+    found |= set(imported.order_by().values_list("source__kind", flat=True).distinct())
+    return next((kind for kind in kinds if kind in found), kinds[0])
 
 
 def standing_now(project: Project, kind: str) -> list[int]:
@@ -66,7 +82,7 @@ def _standing(project: Project, kind: str, *, controls: bool = False) -> "QueryS
     rows = Assignment.objects.filter(
         hit__unit__batch__in=batches,
         match=Match.MATCHED,
-        status__in=[status.value for status in NOT_REJECTED],
+        status__in=_NOT_REJECTED,
     )
     return rows if controls else rows.filter(hit__unit__control=None)
 
@@ -128,13 +144,23 @@ def regions_by_author(project: Project, spec: JudgingSpec) -> dict[int, Regions]
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """An item as a page shows it: its picture and region, and the texts to be judged by the part that they are of."""
+    """An item as a page shows it: its pictures, the regions on the first, and the texts to be judged by part."""
 
-    image: ImageFacts | None
+    images: Sequence[ImageFacts]
     groups: list[dict[str, Any]]
     texts: Mapping[str, str]
     clue: str | None = None
     numbers: Mapping[str, int] = field(default_factory=dict)  # of regions that have an id of their own
+
+    @property
+    def image(self) -> ImageFacts | None:
+        """The first picture, if there is one."""
+        return next(iter(self.images), None)
+
+    @property
+    def boxes(self) -> list[dict[str, Any]]:
+        """All boxes on the first picture."""
+        return [box for group in self.groups for box in group["boxes"]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,15 +223,15 @@ def shown_items(project: Project, kind: str, keys: Iterable[str]) -> dict[str, S
             key: spec.record_view(images_by[row.pk], row.index, row.fields) for key, row in records.items()
         }
         views |= {key: view for key, view in found.items() if view is not None}
-    images = facts_of({view.image for view in views.values() if view.image is not None})
+    images = facts_of({pk for view in views.values() for pk in view.images})
     return {
         key: Shown(
-            None if view.image is None else images[view.image],
+            [images[pk] for pk in view.images],
             list(view.groups),
             view.texts,
             view.clue,
             view.numbers,
         )
         for key, view in views.items()
-        if view.image is None or view.image in images
+        if all(pk in images for pk in view.images)
     }

@@ -31,7 +31,7 @@ from validation.registry import decided, spec_of
 from validation.selectors import ask_more as asking
 from validation.selectors import decisions as selectors
 from validation.selectors.ratings import judged
-from validation.selectors.report import Shown, counted, shown_items
+from validation.selectors.report import Shown, counted, first_judged, shown_items
 from validation.services import decisions as services
 from validation.services.ask_more import Ask, ask_one_more, plan_ask, set_limits
 from validation.views.decision_form import (
@@ -78,7 +78,7 @@ class ItemRow:
 @project_page()
 def decisions(request: HttpRequest, project: Project) -> HttpResponse:
     """Show the rules, what each method would decide, what was decided, and what is undecided."""
-    kind = _kind(request.POST.get("kind") or request.GET.get("kind") or decided()[0])
+    kind = _kind(request.POST.get("kind") or request.GET.get("kind") or first_judged(project, decided()))
     judgments = counted(project, kind)
     large = services.is_large(judgments)
     jobs, run = _jobs(project, kind), selectors.newest_run(project, kind)

@@ -95,7 +95,7 @@ def gold_new(request: HttpRequest, project: Project) -> HttpResponse:
             return _desk(project, kind)
     context = _frame(project, kind) | {
         "payload": unit.unit.payload,
-        "image": unit.image,
+        "looks": unit.looks,
         "judges": unit.judges,
         "questions": _questions(kind, unit.unit.payload, unit.votes, ticked),
         "note": request.POST.get("note", ""),
@@ -125,7 +125,7 @@ def gold_edit(request: HttpRequest, project: Project, gold_id: int) -> HttpRespo
     context = _frame(project, row.kind) | {
         "gold": row,
         "payload": row.payload,
-        "image": selectors.image_of(row),
+        "looks": selectors.looks_of(row),
         "questions": _questions(row.kind, row.payload, {}, ticked),
         "note": request.POST.get("note", row.note),
         "error": error,

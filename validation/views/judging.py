@@ -16,6 +16,7 @@ from hits.selectors.images import facts
 from hits.views.access import project_page
 from validation.domain.spec import JudgingSpec
 from validation.domain.votes import RatingSummary
+from validation.registry import names, spec_of
 from validation.selectors import judging as selectors
 from validation.selectors import report as reports
 from validation.selectors.judging import ReviewTallies, SetJudgments, comparison, review
@@ -52,15 +53,20 @@ def judging(request: HttpRequest, project: Project) -> HttpResponse:
     """Show the newest figures, all rounds, and the judged pairs page by page; nothing is tallied over a project."""
     lines = round_lines(project)
     page = Paginator(judged_pairs(project), PER_PAGE).get_page(request.GET.get("page"))
-    report = reports.latest(project, review().name)
+    of_pairs = selectors.has_pairs(project)
+    spec = review() if of_pairs else spec_of(reports.first_judged(project, names()))
+    report = reports.latest(project, spec.name)
     context = {
         "project": project,
         "section": "judging",
         "lines": lines,
+        "of_pairs": of_pairs,
+        "spec": spec,
         "stand": stand(project, lines),
+        "judged": sum(line.judged for line in lines),
         "report": report,
         "behind": max(0, reports.since(report)) if report else 0,
-        "headline": _headline(review(), report.figures) if report else [],
+        "headline": _headline(spec, report.figures) if report else [],
         "headings": [one.title for one in review().decided],
         "page": page,
         "rows": _pair_rows(project, list(page)),

@@ -41,7 +41,7 @@ def _kind(name: str) -> str:
 @project_page()
 def judging_report(request: HttpRequest, project: Project) -> HttpResponse:
     """Show the newest report of a kind, how old it is, and the way to a new one."""
-    kind = _kind(request.GET.get("kind", names()[0]))
+    kind = _kind(request.GET.get("kind") or selectors.first_judged(project, names()))
     newest = selectors.latest(project, kind)
     jobs = selectors.last_jobs(project, kind)
     job = jobs.get(selectors.report_key(project, kind))

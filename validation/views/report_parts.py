@@ -92,8 +92,8 @@ def _hard(dimension: Dimension, row: Mapping[str, Any], shown: Shown | None) -> 
         "item": row["item"],
         "disagreement": row["disagreement"],
         "votes": votes if dimension.is_fixed else [f"{len(votes)} different regions"],
-        "image": shown.image if shown else None,
-        "boxes": [box for group in shown.groups for box in group["boxes"]] if shown else [],
+        "images": shown.images if shown else (),
+        "boxes": shown.boxes if shown else [],
         "clue": shown.clue if shown else None,
         "text": shown.texts.get(row["part"], "") if shown else "",
     }

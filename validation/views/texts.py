@@ -1,6 +1,6 @@
 """The free texts that judges wrote, page by page, each with the way to its item and its submission."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from django.core.paginator import Paginator
@@ -14,6 +14,7 @@ from validation.domain.ratings import Judged
 from validation.domain.spec import Scale
 from validation.registry import has_spec, spec_of
 from validation.selectors.ratings import judged
+from validation.selectors.report import Shown, shown_items
 
 PER_PAGE = 50
 
@@ -26,6 +27,7 @@ class WrittenText:
     part: str
     text: str
     worker: Worker | None = None
+    shown: Shown | None = None
 
     @property
     def author(self) -> str:
@@ -57,14 +59,20 @@ def judging_texts(request: HttpRequest, project: Project, kind: str, dimension: 
         "spec": spec,
         "dimension": asked,
         "page": page,
-        "texts": _with_workers(list(page)),
+        "texts": _with_context(project, kind, list(page)),
     }
     return render(request, "validation/texts.html", context)
 
 
-def _with_workers(texts: list[WrittenText]) -> list[WrittenText]:
+def _with_context(project: Project, kind: str, texts: list[WrittenText]) -> list[WrittenText]:
+    """Add who wrote each text, and how the item looks that it is about."""
     workers = Worker.objects.in_bulk({one.row.worker for one in texts if one.row.worker is not None})
+    shown = shown_items(project, kind, [one.row.item for one in texts])
     return [
-        WrittenText(one.row, one.part, one.text, workers.get(one.row.worker) if one.row.worker else None)
+        replace(
+            one,
+            worker=workers.get(one.row.worker) if one.row.worker else None,
+            shown=shown.get(one.row.item),
+        )
         for one in texts
     ]

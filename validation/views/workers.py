@@ -17,6 +17,7 @@ from hits.views.access import project_page
 from hits.views.who import person
 from validation.domain.standing import SHUT, Standing
 from validation.selectors import rules, standing, training, workers
+from validation.selectors.judging import has_pairs
 from validation.selectors.worker_figures import figures_of
 from validation.selectors.worker_history import history
 from validation.services.standing import change_standing
@@ -66,6 +67,7 @@ def worker_detail(request: HttpRequest, project: Project, worker_id: int) -> Htt
         "worker": worker,
         "place": standing.standing_of(worker, project),
         "figures": figures_of(worker, project),
+        "of_pairs": has_pairs(project),
         "evidence": evidence_of(worker, project),
         "events": history(worker, project),
         "proposals": rows_of(rules.open_proposals(project).filter(worker=worker)),
