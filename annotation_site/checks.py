@@ -57,7 +57,8 @@ def hit_kinds(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
         return [Error(str(error), id="deerstalker.E002")]
     for name in names:
         try:
-            registry.get(name)
+            wrong = registry.get(name).problems()
         except (LookupError, ImportError, AttributeError) as error:
-            found.append(Error(f"HIT kind {name}: {error}", id="deerstalker.E003"))
+            wrong = [str(error)]
+        found += [Error(f"HIT kind {name}: {problem}", id="deerstalker.E003") for problem in wrong]
     return found

@@ -27,6 +27,8 @@ from django.http import (
 )
 from django.template import loader
 
+from hits.registry import NotInstalled
+
 logger = logging.getLogger(__name__)
 
 UNAVAILABLE = "This cannot be done at the moment. What was saved before is safe; try again in ten seconds."
@@ -155,7 +157,7 @@ class SignInRequiredMiddleware(LoginRequiredMiddleware):
 
 
 class OutageMiddleware:
-    """Says that the database is busy or away, where a page cannot be made without it; the log has the details."""
+    """Says what a page cannot be made without: the database, or the folder of a kind or family that rows name."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
@@ -165,7 +167,11 @@ class OutageMiddleware:
         return self.get_response(request)
 
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
-        """Answer 503 for an outage that passes."""
+        """Answer 503 for an outage that passes, and for code that is not installed in this process."""
+        if isinstance(exception, NotInstalled):
+            logger.error("%s", exception)
+            body = loader.render_to_string("503_not_installed.html", {"message": str(exception)})
+            return HttpResponse(body, status=503)
         if not isinstance(exception, OperationalError | InterfaceError):
             return None
         logger.exception("the database does not answer")

@@ -17,11 +17,12 @@ def load(name: str) -> Any:
     """Return the ``FAMILY`` of a family's folder; ``curation.versions.families`` gives it its type.
 
     Raises:
-        LookupError: there is no such folder, or its family is called otherwise; the message lists the known ones.
+        NotInstalled: there is no such folder; the message lists the known ones.
+        LookupError: its family is called otherwise.
     """
     modules = registry.family_modules()
     if name not in modules:
-        raise LookupError(f"unknown family {name!r}; known: {', '.join(sorted(modules)) or 'none'}")
+        raise registry.NotInstalled(f"unknown family {name!r}; known: {', '.join(sorted(modules)) or 'none'}")
     family = import_module(f"{modules[name]}.family").FAMILY
     if family.name != name:
         raise LookupError(

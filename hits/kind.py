@@ -26,6 +26,7 @@ from hits.domain.states import Purpose
 from hits.hints.card import Card, Rule
 
 LAST_RECORD = 32_767  # the number of an answer's record is a small one everywhere
+LONGEST_RECORD_TYPE = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,8 +216,9 @@ class HitKind(ABC):
             RecordError: they cannot be read; the message names the record and the field.
         """
         try:
-            found = self.records(unit, answer)
-            return [self._checked_record(record, set(self.image_ids(unit))) for record in _distinct(found)]
+            found = list(self.records(unit, answer))  # a generator is read once
+            images = set(self.image_ids(unit))
+            return [self._checked_record(record, images) for record in _distinct(found)]
         except RecordError:
             raise
         except (
@@ -229,6 +231,8 @@ class HitKind(ABC):
         if record.type not in self.record_types:
             known = ", ".join(sorted(self.record_types)) or "none"
             raise RecordError(f"{where}: type {record.type!r} is not one of {self.name}; known: {known}")
+        if type(record.bonus) is not bool:
+            raise RecordError(f"{where}: bonus {record.bonus!r}; use True or False")
         foreign = sorted(set(record.images) - images)
         if foreign:
             raise RecordError(f"{where}: image {foreign[0]} is not one of its unit")
@@ -240,6 +244,14 @@ class HitKind(ABC):
         for path, problem in unkept(fields):
             raise RecordError(f"{where}, {path}: {problem}")
         return replace(record, fields=fields)
+
+    def problems(self) -> list[str]:
+        """Return what is wrong with the kind itself, in sentences: said at start, before anybody works on it."""
+        return [
+            f"record type {name!r} has {len(name)} characters; use at most {LONGEST_RECORD_TYPE}"
+            for name in self.record_types
+            if len(name) > LONGEST_RECORD_TYPE
+        ]
 
     # What console pages show of units and answers
 
@@ -344,7 +356,10 @@ def _holds_images(value: Any, images: Collection[int]) -> bool:
 def _distinct(records: Sequence[Record]) -> Sequence[Record]:
     seen: set[int] = set()
     for record in records:
-        if not 1 <= record.index <= LAST_RECORD or record.index in seen:
+        if not isinstance(record, Record):
+            raise RecordError(f"records: {type(record).__name__} is no Record")
+        is_number = type(record.index) is int and 1 <= record.index <= LAST_RECORD
+        if not is_number or record.index in seen:
             raise RecordError(
                 f"record {record.index}: number records from 1 to {LAST_RECORD:,}, each once over all types"
             )

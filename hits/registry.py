@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from hits.kind import HitKind
 
 
+class NotInstalled(LookupError):
+    """A kind or a family that rows may name but whose folder is in none of this process's packages."""
+
+
 def kind_apps(packages: list[str]) -> list[str]:
     """Return the dotted names of all kind packages, sorted, for ``INSTALLED_APPS``."""
     return sorted(f"{package}.{name}" for package in packages for name in _folders(package))
@@ -35,11 +39,11 @@ def get(name: str) -> "HitKind":
     """Return the kind called ``name``.
 
     Raises:
-        LookupError: there is no such folder; the message lists the known kinds.
+        NotInstalled: there is no such folder; the message lists the known kinds.
     """
     modules = _modules()
     if name not in modules:
-        raise LookupError(f"unknown HIT kind {name!r}; known: {', '.join(sorted(modules)) or 'none'}")
+        raise NotInstalled(f"unknown HIT kind {name!r}; known: {', '.join(sorted(modules)) or 'none'}")
     return _load(modules[name])
 
 

@@ -24,7 +24,10 @@ def read_selection(path: Path | None) -> Selection:
     if path is None:
         return Selection()
     try:
-        return Selection.from_json(json.loads(path.read_text("utf-8")))
+        raw = json.loads(path.read_text("utf-8"))
+        if raw is None:
+            raise InvalidInput("is null; write {} for all approved records")
+        return Selection.from_json(raw)
     except OSError as error:
         raise bad_input(f"--selection {path}: cannot be read ({error.strerror}); check the path") from error
     except (ValueError, RecursionError) as error:

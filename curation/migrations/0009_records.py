@@ -6,6 +6,7 @@ SQLite makes each of these tables anew, so their triggers are taken away before 
 import django.db.models.deletion
 from django.db import migrations, models
 
+from hits.domain.one_way import KeepsRows
 from hits.domain.triggers import TriggerKeeper
 
 keeper = TriggerKeeper(
@@ -26,7 +27,7 @@ class Migration(migrations.Migration):
     dependencies = [("curation", "0008_entry_withdrawals"), ("hits", "0016_copy_observations")]
 
     operations = [
-        migrations.RunPython(keeper.take, migrations.RunPython.noop),
+        migrations.RunPython(keeper.take, keeper.put_back),
         migrations.CreateModel(
             name="Pair",
             fields=[],
@@ -47,5 +48,6 @@ class Migration(migrations.Migration):
         migrations.RemoveConstraint(model_name="versionrow", name="version_part_known"),
         migrations.AlterField("versionrow", "part", models.CharField(max_length=40)),
         migrations.AlterField("versionrow", "instance_id", models.CharField(max_length=64)),
-        migrations.RunPython(keeper.put_back, migrations.RunPython.noop),
+        migrations.RunPython(keeper.put_back, keeper.take),
+        migrations.RunPython(migrations.RunPython.noop, KeepsRows("hits_record").refuse),
     ]

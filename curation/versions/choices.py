@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterable
 
 from django.db.models import Count, Q
 
+from curation.audits.parsing import from_row
 from curation.models import Audit, AuditReading
 from curation.records import InvalidInput
 from curation.versions.selection import AuditChoice, DecisionChoice, Reason, Selection, first_reason
@@ -12,7 +13,7 @@ from curation.versions.spool import Spool
 from hits.models import Project, Record
 from validation.domain.decisions import Outcome
 from validation.models import DecisionRun, ItemDecision
-from validation.registry import spec_of
+from validation.registry import has_spec, spec_of
 from validation.selectors.report import counted
 
 _SCHEMA = """
@@ -83,6 +84,10 @@ def decision_run(project: Project, record_types: Collection[str], choice: Decisi
     run = DecisionRun.objects.filter(project=project, pk=choice.run).first()
     if run is None:
         raise InvalidInput(f"selection.decisions.run: the project has no decision run {choice.run}")
+    if not has_spec(run.kind):
+        raise InvalidInput(
+            f"selection.decisions.run: run {run.pk} is of kind {run.kind}, which is not installed here"
+        )
     spec = spec_of(run.kind)
     if spec.record_type not in record_types or spec.has_parts:
         raise InvalidInput(
@@ -102,11 +107,27 @@ def judgments_since(run: DecisionRun) -> int:
     return counted(run.project, run.kind) - int(run.counts.get("judgments", 0))
 
 
+def _check_marks(audit: Audit, choice: AuditChoice) -> None:
+    """See that the audit's codebook has the code and the values: a mistyped one would leave nothing out."""
+    codes = {code.id: code.values for code in from_row(audit.codebook).codes}
+    if choice.code not in codes:
+        raise InvalidInput(
+            f"selection.audits.code: audit {audit.pk} has no code {choice.code!r}; use {', '.join(codes)}"
+        )
+    unknown = [value for value in choice.values if value not in codes[choice.code]]
+    if unknown or not choice.values:
+        known = ", ".join(codes[choice.code])
+        raise InvalidInput(
+            f"selection.audits.values: code {choice.code} has no value {unknown[0] if unknown else ''!r}; use {known}"
+        )
+
+
 def _marked(project: Project, choice: AuditChoice) -> set[int]:
     """Return the keys of the records that enough readers of an audit marked."""
     audit = Audit.objects.filter(project=project, pk=choice.audit).first()
     if audit is None:
         raise InvalidInput(f"selection.audits: the project has no audit {choice.audit}")
+    _check_marks(audit, choice)
     newest: dict[tuple[int, int], object] = {}
     rows = AuditReading.objects.filter(item__audit=audit).order_by("pk")
     for record, reader, answers in rows.values_list("item__observation_id", "reader_id", "answers"):

@@ -10,7 +10,7 @@ def family_named(name: str) -> Family:
     """Return the family called so.
 
     Raises:
-        LookupError: there is no such folder; the message lists the known families.
+        NotInstalled: there is no such folder; the message lists the known families.
     """
     family: Family = registry.load(name)
     return family

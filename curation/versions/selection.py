@@ -164,6 +164,6 @@ def _words(raw: Any, place: str) -> tuple[str, ...]:
 
 
 def _in_or_out(raw: Any, place: str) -> bool:
-    if raw not in {"in", "out"}:
+    if raw not in ("in", "out"):
         raise InvalidInput(f"{place}: {raw!r}; use in or out")
     return bool(raw == "in")

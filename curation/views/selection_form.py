@@ -14,7 +14,7 @@ from curation.versions.selection import AuditChoice, DecisionChoice, Selection
 from hits.forms.parts import PageForm
 from hits.models import Project
 from validation.models import DecisionRun
-from validation.registry import spec_of
+from validation.registry import has_spec, spec_of
 
 AUDITS_OFFERED = 20  # the newest
 
@@ -110,7 +110,10 @@ def runs_of(project: Project) -> list[DecisionRun]:
     """Return the newest decision runs about records that the project's versions hold."""
     types = family_of(project).record_types
     rows = DecisionRun.objects.filter(project=project).order_by("-pk")[:40]
-    return [run for run in rows if spec_of(run.kind).record_type in types and not spec_of(run.kind).has_parts]
+    known = [run for run in rows if has_spec(run.kind)]  # a kind may have been removed since
+    return [
+        run for run in known if spec_of(run.kind).record_type in types and not spec_of(run.kind).has_parts
+    ]
 
 
 def run_words(run: DecisionRun) -> str:
@@ -147,7 +150,8 @@ def selection_words(version: DatasetVersion) -> str:
 
 def _decisions_words(project: Project, choice: DecisionChoice) -> str:
     run = DecisionRun.objects.filter(project=project, pk=choice.run).first()
-    titles = [spec_of(run.kind).title_of(name) if run else name for name in choice.dimensions]
+    spec = spec_of(run.kind) if run and has_spec(run.kind) else None
+    titles = [spec.title_of(name) if spec else name for name in choice.dimensions]
     since = judgments_since(run) if run else 0
     also = [
         words

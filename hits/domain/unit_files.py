@@ -14,6 +14,7 @@ MOST_PROBLEMS = 20  # said at once
 PHOTO = "photo:"
 LONGEST_NAME = 255
 MOST_DIGITS = 4000
+LONGEST_KEY = 80
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -81,6 +82,8 @@ def _object(raw: bytes) -> dict[str, Any]:
         raise ValueError(f"is longer than {MAX_LINE:,} bytes; write one unit a line")
     if not raw.strip():
         raise ValueError("is empty; delete it")
+    if b"\r" in raw.rstrip(b"\r\n"):
+        raise ValueError("has carriage returns inside; save the file with line feeds between its lines")
     try:
         found = json.loads(
             raw.decode("utf-8"),

@@ -175,7 +175,7 @@ class BatchTermsForm(PageForm):
             access=self.access,
             masters_only=data.get("masters_only", False),
             budget_cap_cents=data["budget_cap"],
-            unit_scope=UnitScope(data["unit_scope"] or UnitScope.BATCH),
+            unit_scope=UnitScope(data.get("unit_scope") or UnitScope.BATCH),
         )
 
     @property

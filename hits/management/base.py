@@ -9,6 +9,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import OperationalError, ProgrammingError
 
 from hits.mturk.port import MarketplaceError
+from hits.registry import NotInstalled
 from hits.services.errors import Refused, Unconfirmed
 
 INTERRUPTED = 130  # what shells call Ctrl-C
@@ -38,6 +39,8 @@ class DeerstalkerCommand(BaseCommand):
             raise bad_input(f"{error}: --confirm-cents {error.cents}") from error
         except (Refused, ImproperlyConfigured) as error:
             raise bad_input(str(error)) from error
+        except NotInstalled as error:
+            raise bad_input(f"{error}; see EXTRA_KIND_PACKAGES and EXTRA_FAMILY_PACKAGES") from error
         except (OperationalError, ProgrammingError) as error:
             if "no such table" in str(error) or "does not exist" in str(error):
                 raise bad_input("the database is not set up yet: make setup") from error

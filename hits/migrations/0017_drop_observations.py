@@ -2,6 +2,8 @@
 
 from django.db import migrations
 
+from hits.domain.one_way import KeepsRows
+
 FIELD = {
     "sqlite": ("json_extract(r.fields, '$.{name}')", "json(json_extract(r.fields, '$.boxes'))", "json(o.boxes)"),
     "postgresql": ("r.fields ->> '{name}'", "r.fields -> 'boxes'", "o.boxes"),
@@ -33,4 +35,5 @@ class Migration(migrations.Migration):
     operations = [
         migrations.RunPython(compare, migrations.RunPython.noop),
         migrations.DeleteModel(name="Observation"),
+        migrations.RunPython(migrations.RunPython.noop, KeepsRows("hits_record").refuse),
     ]

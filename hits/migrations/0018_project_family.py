@@ -2,6 +2,7 @@
 
 from django.db import migrations, models
 
+from hits.domain.one_way import KeepsRows
 from hits.domain.triggers import TriggerKeeper
 
 keeper = TriggerKeeper("hits_project")
@@ -10,9 +11,10 @@ keeper = TriggerKeeper("hits_project")
 class Migration(migrations.Migration):
     dependencies = [("hits", "0017_drop_observations")]
     operations = [
-        migrations.RunPython(keeper.take, migrations.RunPython.noop),
+        migrations.RunPython(keeper.take, keeper.put_back),
         migrations.AddField(
             model_name="project", name="family", field=models.CharField(default="sherlock", max_length=40)
         ),
-        migrations.RunPython(keeper.put_back, migrations.RunPython.noop),
+        migrations.RunPython(keeper.put_back, keeper.take),
+        migrations.RunPython(migrations.RunPython.noop, KeepsRows("hits_record").refuse),
     ]

@@ -2,6 +2,8 @@
 
 from django.db import migrations, models
 
+from hits.domain.one_way import KeepsRows
+
 
 class Migration(migrations.Migration):
     dependencies = [("hits", "0018_project_family")]
@@ -9,4 +11,5 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name="attempt", name="arm", field=models.PositiveSmallIntegerField(null=True)
         ),
+        migrations.RunPython(migrations.RunPython.noop, KeepsRows("hits_record").refuse),
     ]

@@ -4,6 +4,8 @@ import django.db.models.deletion
 from django.conf import settings
 from django.db import migrations, models
 
+from hits.domain.one_way import KeepsRows
+
 
 class Migration(migrations.Migration):
 
@@ -30,4 +32,5 @@ class Migration(migrations.Migration):
                 'ordering': ['-id'],
             },
         ),
+        migrations.RunPython(migrations.RunPython.noop, KeepsRows("hits_record").refuse),
     ]

@@ -12,7 +12,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from hits import registry
-from hits.domain.unit_files import Line, UnitFileError, photo_names, read_lines, with_photos
+from hits.domain.unit_files import LONGEST_KEY, Line, UnitFileError, photo_names, read_lines, with_photos
 from hits.kind import HitKind, InvalidUnit
 from hits.models import Project, UnitFile
 from hits.selectors.images import usable_images
@@ -21,7 +21,10 @@ from hits.services.errors import BadFile
 AT_ONCE = 500
 KEPT_FOR = timedelta(days=1)  # so long may somebody think about a launch
 MAX_NAME = 200
+SHOWN_OF_KEY = 20
 UnitKey = Callable[[dict[str, Any]], str]
+Found = Sequence[tuple[str, dict[str, Any]]]
+Check = Callable[[Found], Iterable[tuple[int, str]]]
 
 
 class BadUnits(BadFile):
@@ -33,12 +36,19 @@ class BadUnits(BadFile):
 
 
 def read_units(
-    *, project: Project, kind: HitKind, file: BinaryIO, name: str, key: UnitKey | None = None
+    *,
+    project: Project,
+    kind: HitKind,
+    file: BinaryIO,
+    name: str,
+    key: UnitKey | None = None,
+    check: Check | None = None,
 ) -> list[tuple[str, dict[str, Any]]]:
     """Return the units of a file as (key, unit), checked by the kind's schema; a text ``photo:NAME`` is a photo's id.
 
     NAME is the photo's file name, or the SHA-256 of its file as it came or as it is served. ``key`` names a unit in
-    its batch; the kind's own names are taken without it.
+    its batch; the kind's own names are taken without it. ``check`` gives the position in what was found, from 0, and
+    the fault of each unit that is wrong for a reason that no schema sees.
 
     Raises:
         BadUnits: any line that cannot be used, with line, field and mend; nothing is taken then.
@@ -47,6 +57,8 @@ def read_units(
         lines, problems = read_lines(file)
         units = _Units(project, kind, key or kind.unit_key)
         units.read(lines)
+        if check is not None:
+            units.check(check)
         if problems or units.problems:
             raise UnitFileError(sorted(problems + units.problems, key=_line_number))
     except UnitFileError as error:
@@ -65,6 +77,7 @@ class _Units:
         self.project, self.kind, self.key = project, kind, key
         self.found: list[tuple[str, dict[str, Any]]] = []
         self.problems: list[str] = []
+        self.lines: list[Line] = []
 
     def read(self, lines: Sequence[Line]) -> None:
         """Read all, and collect what is wrong."""
@@ -77,14 +90,23 @@ class _Units:
             if unit is None:
                 continue
             key = self.key(unit)
+            if not 0 < len(key) <= LONGEST_KEY:
+                self._say(line, f"its key {_short(key)} has {len(key)} characters; use 1 to {LONGEST_KEY}")
+                continue
             if key in first:
                 self._say(line, f"is the same unit as line {first[key]}; leave one of them out")
                 continue
             first[key] = line.number
             self.found.append((key, unit))
+            self.lines.append(line)
             for image in self.kind.image_ids(unit):
                 shown.setdefault(image, []).append(line.number)
         self._check_images(shown)
+
+    def check(self, check: Check) -> None:
+        """Add what ``check`` finds."""
+        for position, problem in check(self.found):
+            self._say(self.lines[position], problem)
 
     def _unit(self, line: Line, photos: Mapping[str, list[int]]) -> dict[str, Any] | None:
         try:
@@ -111,6 +133,10 @@ class _Units:
 
     def _say(self, line: Line, what: str) -> None:
         self.problems.append(f"line {line.number}: {what}")
+
+
+def _short(key: str) -> str:
+    return repr(key if len(key) <= SHOWN_OF_KEY else f"{key[:SHOWN_OF_KEY]}…")
 
 
 def _photos_called(project: Project, names: Iterable[str]) -> dict[str, list[int]]:

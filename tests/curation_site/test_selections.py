@@ -183,6 +183,7 @@ def test_a_run_about_other_records_or_questions_is_refused(work: Work, decided: 
         ({"decisions": {"run": "4", "dimensions": ["a"]}}, "selection.decisions.run: '4'"),
         ({"decisions": {"run": 4, "dimensions": []}}, "selection.decisions.dimensions"),
         ({"decisions": {"run": 4, "dimensions": ["a"], "undecided": "maybe"}}, "use in or out"),
+        ({"decisions": {"run": 4, "dimensions": ["a"], "undecided": []}}, "use in or out"),
         ({"audits": {}}, "selection.audits: is no list"),
         ({"audits": [{"audit": 1, "code": "", "values": ["a"]}]}, r"selection.audits\[0\].code"),
         ({"audits": [{"audit": 1, "code": "c", "values": ["a"], "readers": 0}]}, "readers: 0"),
@@ -191,6 +192,63 @@ def test_a_run_about_other_records_or_questions_is_refused(work: Work, decided: 
 def test_a_selection_that_is_none_names_its_field(raw: Any, words: str) -> None:
     with pytest.raises(InvalidInput, match=words):
         Selection.from_json(raw)
+
+
+@pytest.mark.parametrize(
+    ("choice", "words"),
+    [
+        (("persons", ("yes",)), "has no code 'persons'; use person, which"),
+        (("person", ("Yes",)), "code person has no value 'Yes'; use yes, no"),
+        (("person", ()), "code person has no value ''"),
+    ],
+)
+def test_a_mark_that_no_reader_can_give_is_refused(
+    work: Work, choice: tuple[str, tuple[str, ...]], words: str
+) -> None:
+    pairs_of(work)
+    audit = begun(work)
+    with pytest.raises(Refused, match=words):
+        create_version(
+            project=work.project,
+            name="v1",
+            by=None,
+            selection=Selection(None, (AuditChoice(audit.pk, *choice),)),
+        )
+    assert not DatasetVersion.objects.exists()
+
+
+def test_a_file_that_holds_null_is_no_selection(work: Work, tmp_path: Path) -> None:
+    chosen = tmp_path / "selection.json"
+    chosen.write_text("null")
+    with pytest.raises(CommandError, match=r"selection\.json: is null; write \{\}"):
+        call_command("export_version", "v1", "--out", str(tmp_path / "v1"), "--selection", str(chosen))
+
+
+def test_a_run_of_a_kind_that_is_gone_is_not_offered(
+    work: Work, decided: Any, client: Client, researcher: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, run = decided
+    chosen = Selection(DecisionChoice(run.pk, ("reasonable",)))
+    draft = create_version(project=work.project, name="v1", by=None, selection=chosen)
+    for module in ("curation.views.selection_form", "curation.versions.choices"):
+        monkeypatch.setattr(f"{module}.has_spec", lambda name: False)
+    client.force_login(researcher)
+    page = client.get(reverse("versions", args=[work.project.slug]))
+    assert (page.status_code, page.context["chosen"].runs) == (200, [])
+    assert client.get(reverse("version", args=[draft.pk])).status_code == 200
+    with pytest.raises(InvalidInput, match="of kind observation_review, which is not installed here"):
+        plan_version(draft)
+
+
+def test_a_version_of_a_family_that_is_gone_says_so(work: Work, client: Client, researcher: User) -> None:
+    version = create_version(project=work.project, name="v1", by=None)
+    type(work.project).objects.update(family="gone")
+    client.force_login(researcher)
+    for address in (reverse("versions", args=[work.project.slug]), reverse("version", args=[version.pk])):
+        page = client.get(address)
+        assert (page.status_code, "unknown family &#x27;gone&#x27;" in page.content.decode()) == (503, True)
+    with pytest.raises(CommandError, match=r"unknown family 'gone'; known: .*EXTRA_FAMILY"):
+        call_command("export_version", "v2", "--out", "nowhere")
 
 
 def test_a_selection_is_read_as_it_was_written() -> None:

@@ -93,6 +93,18 @@ def test_records_have_types_images_and_one_count_of_indices(work: Work, kind: Tw
     assert [row.position for row in RecordImage.objects.all()] == [0, 1]
 
 
+def test_records_may_be_generated(work: Work, kind: TwoTypes, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = kind.records
+    monkeypatch.setattr(kind, "records", lambda unit, answer: (record for record in real(unit, answer)))
+    work.answered(Hit.objects.get(unit__batch=batch_of(work, 1)), "W1", observations(3))
+    assert Record.objects.count() == 2
+
+
+def test_a_record_type_that_no_database_keeps_is_said_at_start(kind: TwoTypes) -> None:
+    kind.record_types = {"t" * 41: Note}  # type: ignore[misc]
+    assert kind.problems() == [f"record type {'t' * 41!r} has 41 characters; use at most 40"]
+
+
 def test_one_image_taken_down_leaves_the_record_out(work: Work, kind: TwoTypes) -> None:
     batch = batch_of(work, 1)
     second = work.image(9)
@@ -115,9 +127,12 @@ def test_one_image_taken_down_leaves_the_record_out(work: Work, kind: TwoTypes) 
         (lambda unit: [PlainRecord("seen", 2, (), {"text": "a"})] * 2, "record 2: number records from 1"),
         (lambda unit: [PlainRecord("seen", 40_000, (), {"text": "a"})], "number records from 1 to 32,767"),
         (lambda unit: [PlainRecord("seen", 1, (), {"text": "a\0"})], "record 1, text: contains the control"),
+        (lambda unit: [PlainRecord("seen", 1.2, (), {"text": "a"})], "record 1.2: number records from 1"),  # type: ignore[arg-type]
+        (lambda unit: [PlainRecord("seen", True, (), {"text": "a"})], "number records from 1"),
+        (lambda unit: [PlainRecord("seen", 1, (), {"text": "a"}, None)], "record 1: bonus None"),  # type: ignore[arg-type]
         (lambda unit: int("a\0"), "ValueError: invalid literal"),
         (lambda unit: None, "TypeError"),
-        (lambda unit: ["seen"], "TypeError"),
+        (lambda unit: ["seen"], "records: str is no Record"),
         (
             lambda unit: [PlainRecord("seen", 1, (10**9,), {"text": "a"})],
             "image 1000000000 is not one of its unit",

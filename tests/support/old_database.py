@@ -81,7 +81,19 @@ def main(observations: int) -> dict[str, Any]:
         "records": _count("hits_record"),
         "pairs_referred_to": _references(kept["id"]),
     }
+    found["taken_back"] = _taken_back()
+    found["after_that"] = sorted(set(after) ^ set(_triggers())) or _count("hits_record") - found["records"]
     return found | {"next_id_is_free": _next_id_is_free(), "let_through": _let_through()}
+
+
+def _taken_back() -> str:
+    """Return what going back to the release before records says."""
+    try:
+        call_command("migrate", "hits", BEFORE["hits"], verbosity=0)
+    except RuntimeError as error:
+        call_command("migrate", verbosity=0)
+        return str(error)
+    return ""
 
 
 def _migrated_before() -> Any:

@@ -2,6 +2,8 @@
 
 import io
 import json
+import os
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,6 +16,7 @@ from django.test import Client
 from django.urls import reverse
 
 from hits import registry
+from hits.domain.states import AssignmentStatus
 from hits.models import Batch, Image, Project, Unit, UnitFile
 from hits.services.errors import Refused
 from hits.services.unit_files import BadUnits, example, kinds_from_units
@@ -58,6 +61,7 @@ def refused(project: Project, data: bytes, kind: str = WORDS) -> list[str]:
         (b"[" * 100_000 + b"\n", "line 1: is nested too deeply"),
         (b'{"topic": 5}\n', "line 1: topic: Input should be a valid string"),
         (b'{"topic": "rain", "colour": "red"}\n', "line 1: colour: Extra inputs are not permitted"),
+        (b'{"topic": "rain"}\r{"topic": "snow"}\r', "line 1: has carriage returns inside"),
         (b'{"topic": "a\\u0000b"}\n', "line 1: topic: contains the control character U+0000: remove it"),
         (b'{"topic": "a\\ud800b"}\n', "line 1: topic: contains the control character U+D800"),
         (b'{"topic": "a", "\\u0000": 1}\n', "line 1: has a name with a control character"),
@@ -173,6 +177,50 @@ def test_authors_never_judge_their_own_and_controls_come_on_top(project: Project
         assert [worker.worker_id for worker in unit.excluded_workers.all()] == ["AUTHOR"]
 
 
+def test_a_unit_under_a_records_id_shows_that_record_and_nothing_else(project: Project) -> None:
+    work = Work(project)
+    approved, other = work.observed(work.image(1), worker="AUTHOR")[:2]
+    waiting = work.observed(work.image(2), worker="SLOW", status=AssignmentStatus.SUBMITTED)[0]
+    units = [
+        review().unit(RecordToJudge(pair.instance_id, pair.index, [pair.image_id], pair.fields))
+        for pair in (approved, other, waiting)
+    ]
+    units[1]["inference"] = "something that nobody wrote"
+    assert refused(project, lines(*units), "observation_review") == [
+        f"line 2: observation: the unit differs from record {other.instance_id}; launch it from Judging, "
+        "or give it an id of its own",
+        f"line 3: observation: record {waiting.instance_id} is not approved; leave this line out",
+    ]
+
+
+@pytest.mark.parametrize("item", ["2024/01", "..", " a", "a" * 65])
+def test_an_item_that_no_page_could_name_is_refused(
+    project: Project, make_image: MakeImage, item: str
+) -> None:
+    data = lines({"item": item, "image": make_image(1).pk, "text": "a dog"})
+    assert refused(project, data, "photo_verdict")[0].startswith("line 1: item: ")
+
+
+def test_an_empty_or_endless_key_is_refused(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    keys = {"rain": "", "snow": "b" * 5_000}
+    monkeypatch.setattr(registry.get(WORDS), "unit_key", lambda unit: keys[unit["topic"]])
+    assert refused(project, lines(*({"topic": topic} for topic in keys))) == [
+        "line 1: its key '' has 0 characters; use 1 to 80",
+        f"line 2: its key {'b' * 20 + '…'!r} has 5000 characters; use 1 to 80",
+    ]
+
+
+def test_a_pipe_is_read_once(project: Project, tmp_path: Path) -> None:
+    market.fund()
+    pipe = tmp_path / "units.fifo"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=pipe.write_bytes, args=[lines({"topic": "rain"})])
+    writer.start()
+    call_command("launch_units", WORDS, "--project", project.slug, "--units", str(pipe), stdout=io.StringIO())
+    writer.join()
+    assert Batch.objects.get().units.count() == 1
+
+
 def test_nothing_is_launched_where_one_line_is_wrong(project: Project, tmp_path: Path) -> None:
     market.fund()
     path = tmp_path / "units.jsonl"
@@ -226,6 +274,34 @@ def test_a_file_is_sent_confirmed_and_launched_once(desk: Client, project: Proje
     batch = Batch.objects.get()
     assert batch.units.count() == 2
     assert batch.provenance["unit_file"] == {"name": "topics.jsonl", "sha256": kept.sha256, "units": 2}
+
+
+@pytest.mark.parametrize("name", [kind.name for kind in kinds_from_units() if kind.name != WORDS])
+def test_each_kinds_example_can_be_launched_on_the_page(
+    name: str, desk: Client, project: Project, make_image: MakeImage
+) -> None:
+    for seed in (1, 2, 3):
+        make_image(seed)
+    address = reverse("units-new", args=[project.slug]) + f"?kind={name}"
+    data = example(project=project, kind=registry.get(name)).encode()
+    page = desk.post(address, _sent(data) | {"reward": "0.90", "bonus": "0.10"})
+    assert page.status_code == 200
+    kept = {
+        "kept": str(UnitFile.objects.get().pk),
+        "name": "Units",
+        "reward": "0.90",
+        "bonus": "0.10",
+        "assignments": "2",
+    }
+    reply = desk.post(address, kept | {"step": "launch", "launch_key": page.context["launch_key"]})
+    assert reply.status_code == 302
+    assert Batch.objects.get().units.count() == len(data.splitlines())
+
+
+def test_a_kind_that_is_not_launched_so_has_no_page(desk: Client, project: Project) -> None:
+    address = reverse("units-new", args=[project.slug])
+    for name in ("compensation", "nope", ""):
+        assert desk.get(f"{address}?kind={name}").status_code == 404
 
 
 def test_the_page_says_each_bad_line_and_keeps_what_was_typed(desk: Client, project: Project) -> None:

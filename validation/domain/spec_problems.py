@@ -7,6 +7,8 @@ from pydantic import ValidationError
 
 from validation.domain.spec import SEPARATOR, Dimension, JudgingSpec, Scale
 
+LONGEST_NAME = 20  # what decisions keep
+
 
 def problems(spec: JudgingSpec) -> list[str]:
     """Return what is wrong with a spec, in sentences: labels that its kind's schema refuses, doubled names."""
@@ -24,6 +26,8 @@ def _doubled(names: Iterable[str]) -> list[str]:
 
 
 def _dimension_problems(dimension: Dimension) -> Iterator[str]:
+    if len(dimension.name) > LONGEST_NAME:
+        yield f"its name has {len(dimension.name)} characters; use at most {LONGEST_NAME}"
     labels = set(dimension.labels)
     foreign = sorted(str(label) for label in dimension.favourable - labels)
     if foreign:

@@ -1,6 +1,7 @@
 """Launch units of any kind from a file: collecting kinds as a batch, judging kinds as a round."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, BinaryIO
 
 from django.contrib.auth.models import AbstractBaseUser
@@ -8,16 +9,17 @@ from django.contrib.auth.models import AbstractBaseUser
 from hits import registry
 from hits.domain.states import Purpose
 from hits.kind import HitKind
-from hits.models import Batch, Job, Project, Worker
+from hits.models import Batch, Job, Project, Record, Worker
 from hits.selectors import records as collected
 from hits.services.errors import Refused
 from hits.services.launch import PlannedUnit, Terms, launch_batch, launched_already
-from hits.services.unit_files import kinds_from_units, read_units
+from hits.services.unit_files import Found, kinds_from_units, read_units
 from validation.domain.control_types import Rates
+from validation.domain.judgment_rows import FileError, checked_id
+from validation.domain.material import RecordToJudge
+from validation.domain.spec import JudgingSpec, Material
 from validation.registry import spec_of
 from validation.services.judging import AT_ONCE, RoundPlan, launch_units
-
-Found = Sequence[tuple[str, dict[str, Any]]]
 
 
 def kind_from_units(name: str) -> HitKind:
@@ -41,9 +43,49 @@ def read_file(*, project: Project, kind: HitKind, file: BinaryIO, name: str) -> 
     Raises:
         BadUnits: any line that cannot be used, with line, field and mend.
     """
-    judged = kind.purpose is Purpose.JUDGING
-    key = spec_of(kind.name).key if judged else None
-    return read_units(project=project, kind=kind, file=file, name=name, key=key)
+    if kind.purpose is not Purpose.JUDGING:
+        return read_units(project=project, kind=kind, file=file, name=name)
+    spec = spec_of(kind.name)
+    check = partial(_wrong_items, project, spec)
+    return read_units(project=project, kind=kind, file=file, name=name, key=spec.key, check=check)
+
+
+def _wrong_items(project: Project, spec: JudgingSpec, units: Found) -> Iterator[tuple[int, str]]:
+    """Yield position and fault of units whose item no page could name, or that show something else than their record.
+
+    What is said of an item counts for the record of that id, so a unit about a record has to be the record's own.
+    """
+    is_of_records = spec.material is Material.RECORDS
+    rows = _records(project, [spec.item(unit) for _, unit in units]) if is_of_records else {}
+    approved = _approved(project, spec, list(rows))
+    images = collected.images_of(rows.values())
+    for position, (_, unit) in enumerate(units):
+        item = spec.item(unit)
+        try:
+            checked_id(item, spec.item_field)
+        except FileError as error:
+            yield position, str(error)
+            continue
+        row = rows.get(item)
+        if row is not None and item not in approved:
+            yield position, f"{spec.item_field}: record {item} is not approved; leave this line out"
+        elif row is not None and unit != _unit_of(spec, row, images[row.pk]):
+            way = "launch it from Judging, or give it an id of its own"
+            yield position, f"{spec.item_field}: the unit differs from record {item}; {way}"
+
+
+def _approved(project: Project, spec: JudgingSpec, ids: Sequence[str]) -> set[str]:
+    found: set[str] = set()
+    for start in range(0, len(ids), AT_ONCE):
+        rows = collected.accepted(project, str(spec.record_type)).filter(
+            instance_id__in=ids[start : start + AT_ONCE]
+        )
+        found.update(rows.values_list("instance_id", flat=True))
+    return found
+
+
+def _unit_of(spec: JudgingSpec, row: Record, images: Sequence[int]) -> dict[str, Any]:
+    return spec.kind.parse_unit(spec.unit(RecordToJudge(row.instance_id, row.index, images, row.fields)))
 
 
 def launch_from_file(  # noqa: PLR0913 - a launch's own, by name
@@ -113,10 +155,12 @@ def _judged(project: Project, kind: HitKind, units: Found) -> list[PlannedUnit]:
 
 def _authors(project: Project, ids: Sequence[str]) -> dict[str, Worker]:
     """Return who wrote each record of the project that these ids name; of others nobody is known."""
-    found: dict[str, Worker] = {}
+    authors = {key: collected.author_of(row) for key, row in _records(project, ids).items()}
+    return {key: author for key, author in authors.items() if author is not None}
+
+
+def _records(project: Project, ids: Sequence[str]) -> dict[str, Record]:
+    found: dict[str, Record] = {}
     for start in range(0, len(ids), AT_ONCE):
-        for key, row in collected.by_instance_ids(project, ids[start : start + AT_ONCE]).items():
-            author = collected.author_of(row)
-            if author is not None:
-                found[key] = author
+        found |= collected.by_instance_ids(project, ids[start : start + AT_ONCE])
     return found

@@ -76,7 +76,10 @@ def _controls(kind: HitKind) -> tuple[str, ...]:
 def units_new(request: HttpRequest, project: Project) -> HttpResponse:
     """Launch the units of a file in two steps; nothing leaves before the second, confirming press."""
     kinds = kinds_from_units()
-    kind = next((k for k in kinds if k.name == request.GET.get("kind")), kinds[0])
+    named = request.GET.get("kind")
+    kind = next((k for k in kinds if named in (k.name, None)), None)
+    if kind is None:
+        raise Http404("No such kind is launched from a file.")
     known = launch.launched_before(project=project, once=launch_key(request.POST))
     if known is not None:
         return redirect("batch-detail", known.pk)

@@ -2,10 +2,12 @@
 
 import hashlib
 from argparse import ArgumentParser
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
-from hits.domain.unit_files import MOST_PROBLEMS
+from hits.domain.kept_json import readable
+from hits.domain.unit_files import MAX_BYTES, MOST_PROBLEMS
 from hits.management.base import DeerstalkerCommand, bad_input
 from hits.management.launching import add_terms, terms_of
 from hits.management.publishing import emit_published, publish_launched
@@ -56,9 +58,8 @@ class Command(DeerstalkerCommand):
         path: Path = options["units"]
         try:
             with path.open("rb") as file:
-                units = read_file(project=project, kind=kind, file=file, name=str(path))
-                file.seek(0)
-                sha256 = hashlib.file_digest(file, "sha256").hexdigest()
+                data = file.read(MAX_BYTES + 1)  # a pipe can be read once
+            units = read_file(project=project, kind=kind, file=BytesIO(data), name=str(path))
         except OSError as error:
             raise bad_input(f"--units {path}: cannot be read: {error.strerror}") from error
         except BadUnits as error:
@@ -77,6 +78,6 @@ class Command(DeerstalkerCommand):
             name=options["name"],
             terms=terms_of(project, kind, options),
             rates=rates,
-            source={"name": path.name, "sha256": sha256},
+            source={"name": readable(path.name), "sha256": hashlib.sha256(data).hexdigest()},
         )
         emit_published(self, options, publish_launched(batch), units=len(units))

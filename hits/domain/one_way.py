@@ -1,0 +1,25 @@
+"""Migrations that are not taken back where that would lose what people made."""
+
+from typing import Any
+
+SENTENCE = (
+    "This upgrade is not taken back while table {table} has rows: they would be lost. Nothing was changed; "
+    "restore the backup from before the upgrade instead."
+)
+
+
+class KeepsRows:
+    """Refuses to take a migration back while a table has rows. Use it as the last operation of a migration::
+
+    operations = [..., migrations.RunPython(migrations.RunPython.noop, KeepsRows("hits_record").refuse)]
+    """
+
+    def __init__(self, table: str) -> None:
+        self._table = table
+
+    def refuse(self, apps: Any, schema_editor: Any) -> None:
+        """Raise ``RuntimeError`` where a row would be lost."""
+        with schema_editor.connection.cursor() as cursor:
+            cursor.execute(f'SELECT 1 FROM "{self._table}" LIMIT 1')  # noqa: S608 - a name of ours
+            if cursor.fetchone() is not None:
+                raise RuntimeError(SENTENCE.format(table=self._table))
