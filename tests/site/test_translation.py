@@ -98,6 +98,25 @@ def test_the_extractor_sees_what_a_person_sees() -> None:
     }  # fmt: skip
 
 
+def test_one_word_in_two_contexts_is_two_messages(tmp_path: Path) -> None:
+    template = """{% load i18n %}{% translate "Left" %}{% translate "Left" context "side" %}
+        {% blocktranslate count n=n context "side" %}{{ n }} left{% plural %}{{ n }} lefts{% endblocktranslate %}"""
+    said = {("Left",), ("side\4Left",), ("side\4%(n)s left", "%(n)s lefts")}
+    assert messages.in_template(template) == said
+    assert messages.in_python("pgettext('side', 'Left'); npgettext('side', 'a', 'b', n); gettext('Left')") == {
+        ("Left",), ("side\4Left",), ("side\4a", "b"),
+    }  # fmt: skip
+    path = tmp_path / "django.po"
+    path.write_text(
+        'msgid ""\nmsgstr "x: y\\n"\n\nmsgid "Left"\nmsgstr "Übrig"\n\n'
+        'msgctxt "side"\nmsgid "Left"\nmsgstr "Links"\n\n'
+        'msgctxt "side"\nmsgid "%(n)s left"\nmsgid_plural "%(n)s lefts"\nmsgstr[0] "1"\nmsgstr[1] "2"\n'
+    )
+    entries = messages.read_po(path)[1]
+    assert {entry.message for entry in entries} == said
+    assert [entry.translations for entry in entries] == [("Übrig",), ("Links",), ("1", "2")]
+
+
 def test_each_listed_sentence_is_still_said_somewhere() -> None:
     said: set[str] = set()
     for path in (file for app in messages.APPS for file in (ROOT / app).rglob("*.py")):

@@ -10,20 +10,35 @@ from django.utils.translation.template import templatize
 
 ROOT = Path(__file__).parents[2]
 APPS = ("annotation_site", "hits", "validation", "curation")
-Message = tuple[str, ...]  # (text,) or (singular, plural)
+Message = tuple[
+    str, ...
+]  # (text,) or (singular, plural); a context stands before the first, as in a .mo file
+CONTEXT_END = "\4"
 
 _QUOTED = r"""('(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*")"""
 _ONE = re.compile(rf"(?<![\w.])(?:gettext|_)\(\s*u?{_QUOTED}\s*[,)]")
 _MANY = re.compile(rf"(?<![\w.])ngettext\(\s*u?{_QUOTED}\s*,\s*u?{_QUOTED}\s*,")
-# A call that the two patterns above cannot read would be missed without a word.
+_IN_CONTEXT = re.compile(
+    rf"(?<![\w.])n?pgettext\(\s*u?{_QUOTED}\s*,\s*u?{_QUOTED}\s*(?:\)|,\s*u?{_QUOTED}\s*,)"
+)
+# A call that the first two patterns above cannot read would be missed without a word.
 _ANY = re.compile(r"(?<![\w.#])n?gettext\((?!text\)|one, many, n\))")
 _PYTHON = {"gettext", "gettext_lazy", "gettext_noop", "_", "ngettext", "ngettext_lazy"}
+_PYTHON |= {"pgettext", "pgettext_lazy", "npgettext", "npgettext_lazy"}
 
 
 def _found(text: str) -> set[Message]:
     single = {(ast.literal_eval(match[1]),) for match in _ONE.finditer(text)}
     double = {(ast.literal_eval(m[1]), ast.literal_eval(m[2])) for m in _MANY.finditer(text)}
-    return single | double
+    in_context = {
+        _message(*(ast.literal_eval(part) for part in match.groups() if part))
+        for match in _IN_CONTEXT.finditer(text)
+    }
+    return single | double | in_context
+
+
+def _message(context: str, first: str, *plural: str) -> Message:
+    return (f"{context}{CONTEXT_END}{first}", *plural)
 
 
 def in_script(source: str) -> set[Message]:
@@ -46,10 +61,12 @@ def in_python(source: str) -> set[Message]:
     for node in ast.walk(ast.parse(source)):
         if not (isinstance(node, ast.Call) and getattr(node.func, "id", "") in _PYTHON):
             continue
-        count = 2 if node.func.id.startswith("n") else 1  # type: ignore[attr-defined]
+        name = node.func.id  # type: ignore[attr-defined]
+        in_context = "pgettext" in name
+        count = (2 if name.startswith("n") else 1) + in_context
         texts = [arg.value for arg in node.args[:count] if isinstance(arg, ast.Constant)]
         if len(texts) == count and all(isinstance(text, str) for text in texts):
-            found.add(tuple(texts))
+            found.add(_message(*texts) if in_context else tuple(texts))
     return found
 
 
@@ -98,5 +115,7 @@ def _entry(block: str) -> Entry:
             fields[name] = ""
         fields[name] += ast.literal_eval(line[line.index('"') :])
     message = tuple(fields[key] for key in ("msgid", "msgid_plural") if key in fields)
+    if "msgctxt" in fields:
+        message = _message(fields["msgctxt"], *message)
     forms = tuple(fields[key] for key in sorted(fields) if key.startswith("msgstr"))
     return Entry(message, forms, " ".join(re.findall(r"^#,(.*)$", block, re.MULTILINE)))

@@ -1,10 +1,16 @@
 /**
  * A task whose answer is a form: every control with a name inside `#work` is a field of the answer.
  *
- * A text, a choice of radio buttons or a select is a string, a number field a number, checkboxes that have values a
- * list of them, and a checkbox without a value yes or no. What is `required` and empty stands in the list of what is
- * missing, as its label says or its own `data-gap`; `data-name` is what a server's remark calls it. Radio buttons and
- * lists say all this on their fieldset, which is named like them (`data-field="faults"`), or by its legend.
+ * A text, a choice of radio buttons or a select is a string, a number or a range a number, a multiple select or
+ * checkboxes that have values a list, and a checkbox without a value yes or no. An empty text is "". A choice that is
+ * not made and an empty number are left out, and so are disabled controls.
+ *
+ * Listed as missing is what is `required` and empty, by its label or its own `data-gap`, and what breaks a rule of its
+ * control (`min`, `step`, `pattern`, `type=email`, …), by its label and the browser's message. Nothing is missing in a
+ * block with `hidden`. `data-name` is what a server's remark calls a field. Radio buttons and lists say all this on
+ * their fieldset, which is named like them (`data-field="faults"`), or by its legend.
+ *
+ * After a draft was shown, each control sends `change`: a script that shows or hides a block listens to that.
  *
  *     boot(new PlainForm());
  *
@@ -13,30 +19,44 @@
 export class PlainForm {
   start({ config, changed }) {
     this.config = config;
-    this.fields = fieldsIn(document.getElementById('work'));
-    for (const field of this.fields.values()) {
-      for (const control of field.controls) control.addEventListener('input', changed);
+    this.work = document.getElementById('work');
+    this.fields = fieldsIn(this.work);
+    for (const { controls } of this.fields.values()) {
+      for (const control of controls) control.addEventListener('input', changed);
     }
+    // Which controls count may change by a script, after the person's own input was heard.
+    this.blocks = new MutationObserver((seen) => seen.some(({ target }) => target !== this.work) && changed());
+    this.blocks.observe(this.work, { subtree: true, attributeFilter: ['hidden', 'disabled'] });
   }
 
+  /** Keeps `null` for what was emptied, so that a draft does not bring the page's default back. */
   read() {
-    const filled = [...this.fields.values()].map((field) => [field.name, valueOf(field)]);
-    return Object.fromEntries(filled.filter(([, value]) => value !== null));
+    return Object.fromEntries([...this.fields.values()].map(({ name, kind, controls }) => [name, valueOf(kind, controls)]));
   }
 
   write(answer) {
-    for (const field of this.fields.values()) show(field, answer?.[field.name] ?? null);
+    for (const field of this.fields.values()) {
+      if (answer && Object.hasOwn(answer, field.name)) show(field, answer[field.name]);
+      else reset(field);
+    }
+    for (const { controls } of this.fields.values()) {
+      for (const control of controls) control.dispatchEvent(new Event('change', { bubbles: true }));
+    }
+    this.blocks.takeRecords(); // whoever restores looks again by itself
   }
 
-  answer() { return this.read(); }
+  answer() {
+    const answer = {};
+    for (const { name, kind, controls } of this.fields.values()) {
+      const enabled = controls.filter((control) => this.#isEnabled(control));
+      const value = enabled.length ? valueOf(kind, enabled) : null;
+      if (value !== null) answer[name] = value;
+    }
+    return answer;
+  }
 
   gaps() {
-    return [...this.fields.values()].filter((field) => field.required && isEmpty(valueOf(field))).map((field) => ({
-      key: field.name,
-      href: `#${field.controls[0].id}`,
-      text: field.host.dataset.gap ?? field.label,
-      focus: () => field.controls[0].focus(),
-    }));
+    return [...this.fields.values()].flatMap((field) => this.#gap(field) ?? []);
   }
 
   cents() { return this.config.pay.reward_cents; }
@@ -45,47 +65,146 @@ export class PlainForm {
     const field = this.fields.get(path.split(/[.[]/, 1)[0]);
     return field ? { control: field.controls[0], name: field.host.dataset.name ?? field.label } : null;
   }
+
+  #gap({ name, kind, controls, host, required, label }) {
+    const open = controls.filter((control) => this.#isEnabled(control) && !isHidden(control, this.work));
+    if (!open.length) return null;
+    const broken = open.find(isBroken);
+    if (!broken && !(required && isEmpty(valueOf(kind, open)))) return null;
+    const missing = host.dataset.gap ?? label;
+    const control = broken ?? open[0];
+    return {
+      key: name,
+      href: `#${control.id}`,
+      text: broken ? [label, broken.validationMessage].filter(Boolean).join(': ') : missing,
+      focus: () => control.focus(),
+    };
+  }
+
+  // Until the task is open all of `#work` is disabled, which says nothing about a control.
+  #isEnabled(control) {
+    return !control.disabled && (this.work.disabled || !control.matches(':disabled'));
+  }
 }
+
+const NO_FIELD = ['submit', 'button', 'reset', 'image'];
+const RULES = [
+  'badInput', 'customError', 'patternMismatch', 'rangeOverflow', 'rangeUnderflow', 'stepMismatch', 'tooLong', 'tooShort', 'typeMismatch',
+];
 
 function fieldsIn(work) {
   const fields = new Map();
-  for (const control of work?.querySelectorAll('input[name], select[name], textarea[name]') ?? []) {
+  for (const control of work.querySelectorAll('input[name], select[name], textarea[name]')) {
+    if (!control.name || NO_FIELD.includes(control.type)) continue;
+    if (control.type === 'file') fail(`"${control.name}" is a file, which no answer can hold`);
     const known = fields.get(control.name);
-    if (known) known.controls.push(control);
+    if (known) join(known, control);
     else fields.set(control.name, fieldOf(control));
+    control.id ||= freeId(control.name);
   }
   return fields;
 }
 
 function fieldOf(control) {
-  const { name, type } = control;
-  const group = type === 'radio' || (type === 'checkbox' && control.hasAttribute('value'));
-  const set = group ? control.closest('[data-field], fieldset:not(#work)') : null;
-  const said = set?.querySelector('legend') ?? control.labels?.[0];
+  const kind = kindOf(control);
+  const set = isGroup(kind) ? control.closest('[data-field], fieldset:not(#work)') : null;
+  const label = textOf(set?.querySelector('legend') ?? control.labels?.[0]) || control.ariaLabel || control.name;
   const host = set ?? control;
-  const required = control.required || host.hasAttribute('data-required');
-  return { name, kind: group && type === 'checkbox' ? 'list' : type, controls: [control], host, required, label: said?.textContent.trim() ?? name };
+  const required = isRequired(control) || host.hasAttribute('data-required');
+  return { name: control.name, kind, controls: [control], host, required, label, usual: usualOf(control) };
+}
+
+/** Adds one more button of a group; the value of any other second control would be lost. */
+function join(field, control) {
+  if (!isGroup(field.kind) || kindOf(control) !== field.kind) {
+    fail(`two controls are named "${field.name}"; only radio buttons, and checkboxes with values, share a name`);
+  }
+  field.controls.push(control);
+  field.required ||= isRequired(control);
+}
+
+function fail(problem) {
+  const error = new Error(`PlainForm: ${problem}`);
+  console.error(error);
+  throw error;
+}
+
+const isGroup = (kind) => kind === 'radio' || kind === 'list';
+const isRequired = (control) => control.required || control.hasAttribute('data-required');
+
+function kindOf(control) {
+  return control.type === 'checkbox' && control.hasAttribute('value') ? 'list' : control.type;
+}
+
+function freeId(name) {
+  let id = `field-${name}`;
+  for (let number = 2; document.getElementById(id); number += 1) id = `field-${name}-${number}`;
+  return id;
+}
+
+/** A label's own words: without those of a select or a text inside it. */
+function textOf(label) {
+  if (!label) return '';
+  const words = label.cloneNode(true);
+  for (const control of words.querySelectorAll('select, textarea')) control.remove();
+  return words.textContent.trim().replace(/\s+/g, ' ');
 }
 
 /** What a field holds; null where a choice or a number is not made yet. */
-function valueOf({ kind, controls }) {
+function valueOf(kind, controls) {
   const [first] = controls;
   switch (kind) {
     case 'radio': return controls.find((one) => one.checked)?.value ?? null;
     case 'list': return controls.filter((one) => one.checked).map((one) => one.value);
     case 'checkbox': return first.checked;
-    case 'number': return Number.isNaN(first.valueAsNumber) ? null : first.valueAsNumber;
+    case 'select-one': return first.value || null;
+    case 'select-multiple': return [...first.selectedOptions].map((option) => option.value);
+    case 'number':
+    case 'range': return Number.isNaN(first.valueAsNumber) ? null : first.valueAsNumber;
     default: return first.value;
   }
 }
 
 function show({ kind, controls }, value) {
+  const isChosen = (one) => Array.isArray(value) && value.includes(one.value);
   for (const control of controls) {
     if (kind === 'radio') control.checked = control.value === value;
-    else if (kind === 'list') control.checked = Array.isArray(value) && value.includes(control.value);
+    else if (kind === 'list') control.checked = isChosen(control);
     else if (kind === 'checkbox') control.checked = value === true;
+    else if (kind === 'select-multiple') for (const option of control.options) option.selected = isChosen(option);
     else control.value = value ?? '';
   }
+}
+
+/** The page's own value, read at the start: a hidden input forgets it once another one is set. */
+function usualOf(control) {
+  if (control.type !== 'select-one') return control.defaultValue;
+  const options = [...control.options];
+  const chosen = options.findLastIndex((option) => option.defaultSelected);
+  return chosen < 0 && control.size <= 1 ? options.findIndex((option) => !option.disabled) : chosen;
+}
+
+/** Brings the page's own values back. */
+function reset({ kind, controls, usual }) {
+  for (const control of controls) {
+    if (isGroup(kind) || kind === 'checkbox') control.checked = control.defaultChecked;
+    else if (kind === 'select-one') control.selectedIndex = usual;
+    else if (kind === 'select-multiple') for (const option of control.options) option.selected = option.defaultSelected;
+    else control.value = usual;
+  }
+}
+
+function isHidden(control, work) {
+  const block = control.closest('[hidden]');
+  return control.type === 'hidden' || (block !== null && block !== work && work.contains(block));
+}
+
+/** Whether a control holds what its own attributes forbid. Lengths are measured here: browsers measure only what was typed. */
+function isBroken(control) {
+  if (!control.willValidate) return false;
+  const { length } = control.value;
+  const fits = !length || (length >= (control.minLength ?? 0) && (!(control.maxLength >= 0) || length <= control.maxLength));
+  return !fits || RULES.some((rule) => control.validity[rule]);
 }
 
 function isEmpty(value) {
