@@ -20,18 +20,22 @@ class BadToken(Refused):
 
 @dataclass(frozen=True, slots=True)
 class PageKey:
-    """Who works on what, as the page's token says. All four are marketplace or our own public ids."""
+    """Who works on what, as the page's token says: marketplace or our own public ids.
+
+    ``arm`` is the order that the page shows, of kinds that have several; ``None`` where nothing depends on it.
+    """
 
     unit: str
     hit_id: str
     assignment_id: str
     worker_id: str
+    arm: int | None = None
 
 
 def issue_token(key: PageKey) -> str:
     """Return the bearer token of one page: signed, so that no other HIT or worker can be claimed."""
     return signing.dumps(
-        [key.unit, key.hit_id, key.assignment_id, key.worker_id], salt=TOKEN_SALT, compress=True
+        [key.unit, key.hit_id, key.assignment_id, key.worker_id, key.arm], salt=TOKEN_SALT, compress=True
     )
 
 

@@ -46,6 +46,7 @@ from hits.services.page_keys import PageKey, find_hit
 CLOSED = gettext_noop("This task is not open to you.")
 SEEN_BEFORE = "You have seen this task before, and nobody sees it twice. Return it and take another one."
 NOT_OPENED = "This page is not open yet. Reload the task."
+OTHER_ORDER = "This page is of an earlier try at this task. Reload the task."
 MAX_DRAFT_BYTES = 60_000
 MAX_ANSWER_BYTES = 60_000
 MAX_ACTIVE_SECONDS = 24 * 3600.0
@@ -130,6 +131,8 @@ def _working_attempt(key: PageKey) -> Attempt:
     needs_arm = registry.get(attempt.hit.unit.batch.kind).arms > 1 and attempt.arm is None
     if needs_arm and not has_begun_work(attempt):
         raise Refused(NOT_OPENED)
+    if key.arm is not None and key.arm != attempt.arm:
+        raise Refused(OTHER_ORDER)  # what it says would be kept as said of another order
     return attempt
 
 

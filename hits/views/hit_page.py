@@ -156,7 +156,7 @@ def _context(request: HttpRequest, unit: Unit, *, preview: bool, submit_to: str)
     kind = registry.get(batch.kind)
     assignment_id = _parameter(request, "assignmentId")
     worker_id = _parameter(request, "workerId")
-    page_unit = _page_unit(unit, request, preview=preview)
+    page_unit, arm = _page_unit(unit, request, preview=preview)
     consent = None if preview else _consent(batch, worker_id)
     pay = _pay(batch)
     usual_seconds = listing_of(batch).usual_seconds
@@ -177,7 +177,7 @@ def _context(request: HttpRequest, unit: Unit, *, preview: bool, submit_to: str)
         "hints": [rule.value for rule in rules_of(kind)],
     }
     if not preview:
-        key = PageKey(str(unit.public_id), _parameter(request, "hitId"), assignment_id, worker_id)
+        key = PageKey(str(unit.public_id), _parameter(request, "hitId"), assignment_id, worker_id, arm)
         config["token"] = issue_token(key)
     return {
         "config": config,
@@ -200,8 +200,10 @@ def _context(request: HttpRequest, unit: Unit, *, preview: bool, submit_to: str)
     }
 
 
-def _page_unit(unit: Unit, request: HttpRequest, *, preview: bool) -> dict[str, Any] | None:
-    """Return what the page shows of its unit; nothing while nobody was given an arm of it.
+def _page_unit(
+    unit: Unit, request: HttpRequest, *, preview: bool
+) -> tuple[dict[str, Any] | None, int | None]:
+    """Return what the page shows of its unit, and the arm; nothing while nobody was given an arm of it.
 
     A preview shows the arm that the unit begins with. Whoever opened the task before sees the arm of that attempt.
     """
@@ -209,15 +211,15 @@ def _page_unit(unit: Unit, request: HttpRequest, *, preview: bool) -> dict[str, 
     images = kind.page_images(unit.payload, facts_of(kind.image_ids(unit.payload)))
     assignment_id = _parameter(request, "assignmentId")
     if kind.arms == 1:
-        return kind.page_unit(unit.payload, images, assignment_id)
+        return kind.page_unit(unit.payload, images, assignment_id), None
     if preview:
-        return kind.page_unit(unit.payload, images, assignment_id, start_arm(unit.key, kind.arms))
+        return kind.page_unit(unit.payload, images, assignment_id, start_arm(unit.key, kind.arms)), None
     hit = pages.hit_of(unit, _parameter(request, "hitId"))
     worker = pages.known_worker(unit.batch.environment, _parameter(request, "workerId"))
     attempt = pages.attempt_at(worker, hit, assignment_id) if hit is not None else None
     if attempt is None or has_ended(attempt) or (attempt.arm is None and not has_begun_work(attempt)):
-        return None
-    return kind.page_unit(unit.payload, images, assignment_id, attempt.arm)
+        return None, None
+    return kind.page_unit(unit.payload, images, assignment_id, attempt.arm), attempt.arm
 
 
 def _consent(batch: Batch, worker_id: str) -> dict[str, Any] | None:

@@ -16,6 +16,7 @@ SENTENCES = (
     # hits/services/submit.py, hits/api
     _("This task was changed in another tab or window since."),
     _("This page is not open yet. Reload the task."),
+    _("This page is of an earlier try at this task. Reload the task."),
     _("You have seen this task before, and nobody sees it twice. Return it and take another one."),
     _("This page's key is missing. Reload the task."),
     _("This page's key is not valid. Reload the task."),

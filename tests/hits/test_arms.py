@@ -14,6 +14,7 @@ import pytest
 import time_machine
 from django.test import Client
 from django.urls import reverse
+from django.utils import timezone
 
 from hits import registry
 from hits.domain.arms import next_arm, start_arm
@@ -368,3 +369,40 @@ def test_a_page_waits_for_its_order_and_a_preview_shows_the_first(project: Proje
     after = client.get(task_address(task), HTTP_HOST=host).content.decode()
     assert listed in after
     assert "The task opens" not in after
+
+
+def _token(client: Client, task: market.Accepted) -> str:
+    page = client.get(task_address(task), HTTP_HOST=task_address(task).split("/")[2])
+    return str(page.context["config"]["token"])
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("way", ["submission", "draft"])
+def test_an_old_tab_cannot_answer_under_another_order(
+    project: Project, client: Client, way: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(type(registry.get("three_orders")), "once", False)
+    batch = launched(project, 1, 3)
+    task, key = taken(batch, "wilma")
+    first = submit.open_attempt(key).arm
+    old = _token(client, task)
+    attempts.return_task(worker=task.worker, assignment_id=task.slot.assignment_id, now=Clock.now())
+    Attempt.objects.update(released_at=timezone.now())
+    _, other = taken(batch, "walter")
+    assert submit.open_attempt(other).arm == first
+    task = market.accept(task.hit, task.worker)
+    key = page_key(task.hit, task.slot.assignment_id, task.worker.worker_id)
+    assert submit.open_attempt(key).arm != first
+    answer = {"client_uuid": str(uuid.uuid4()), "answer": ANSWER, "active_seconds": 9}
+    draft = {"content": ANSWER, "revision": 0}
+    for token, status in ((old, 400), (_token(client, task), 200)):
+        ask, body = (client.post, answer) if way == "submission" else (client.put, draft)
+        reply = ask(
+            reverse(f"hit-api-{way}"),
+            json.dumps(body),
+            content_type="application/json",
+            headers={"authorization": f"Bearer {token}"},
+            HTTP_HOST=task_address(task).split("/")[2],
+        )
+        assert reply.status_code in {status, status + 1}, reply.content
+        assert (status == 200) or "of an earlier try" in reply.json()["error"]
