@@ -78,12 +78,17 @@ def test_what_a_form_sends_is_the_answer(
 
 def _fill(page: Any, field: str, value: Any) -> None:
     controls = page.locator(f"#work [name={field}]")
-    kind = controls.first.get_attribute("type")
-    if kind in ("radio", "checkbox"):
-        for one in value if isinstance(value, list) else [value]:
-            ticked = controls.first if one is True else page.locator(f"#work [name={field}][value='{one}']")
-            ticked.check(force=True)
-    else:
+    kind = controls.first.evaluate("control => control.type")
+    if isinstance(value, bool):
+        controls.set_checked(value, force=True)
+    elif kind in ("radio", "checkbox"):
+        chosen = value if isinstance(value, list) else [value]
+        for one in controls.all():
+            if kind == "checkbox" or one.get_attribute("value") in chosen:
+                one.set_checked(one.get_attribute("value") in chosen, force=True)
+    elif kind.startswith("select"):
+        controls.select_option(value)
+    elif kind != "hidden":
         controls.fill(str(value))
 
 
