@@ -383,15 +383,17 @@ def test_an_old_tab_cannot_answer_under_another_order(
 ) -> None:
     monkeypatch.setattr(type(registry.get("three_orders")), "once", False)
     batch = launched(project, 1, 3)
+    other, other_key = taken(batch, "walter")
+    submit.open_attempt(other_key)
     task, key = taken(batch, "wilma")
     first = submit.open_attempt(key).arm
     old = _token(client, task)
-    attempts.return_task(worker=task.worker, assignment_id=task.slot.assignment_id, now=Clock.now())
+    for one in (other, task):
+        attempts.return_task(worker=one.worker, assignment_id=one.slot.assignment_id, now=Clock.now())
     Attempt.objects.update(released_at=timezone.now())
-    _, other = taken(batch, "walter")
-    assert submit.open_attempt(other).arm == first
+    taken(batch, "wanda")  # the first slot, so that the second is accepted again
     task = market.accept(task.hit, task.worker)
-    key = page_key(task.hit, task.slot.assignment_id, task.worker.worker_id)
+    assert task.slot.assignment_id == key.assignment_id
     assert submit.open_attempt(key).arm != first
     answer = {"client_uuid": str(uuid.uuid4()), "answer": ANSWER, "active_seconds": 9}
     draft = {"content": ANSWER, "revision": 0}
