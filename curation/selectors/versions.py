@@ -1,5 +1,6 @@
 """Read dataset versions and their rows."""
 
+from collections.abc import Collection, Iterable
 from typing import Any
 
 from curation.models import DatasetVersion, Part, VersionImage, VersionRow, VersionState
@@ -52,15 +53,24 @@ def newest_plan(version: DatasetVersion) -> Job | None:
     return rows.order_by("-pk").first()
 
 
-def row_hashes(version: DatasetVersion, part: str = Part.OBSERVATION) -> dict[str, str]:
-    """Return the sha256 of each row of a sealed version by instance id."""
-    return dict(VersionRow.objects.filter(version=version, part=part).values_list("instance_id", "sha256"))
+def row_hashes(version: DatasetVersion | None, parts: Iterable[str]) -> dict[tuple[str, str], str]:
+    """Return the sha256 of each row of some parts of a sealed version, by part and id; nothing of no version."""
+    found = (
+        VersionRow.objects.filter(version=version, part__in=list(parts))
+        if version
+        else VersionRow.objects.none()
+    )
+    rows = found.values_list("part", "instance_id", "sha256")
+    return {(part, instance_id): sha256 for part, instance_id, sha256 in rows}
 
 
-def rows_of(version: DatasetVersion, ids: list[str], part: str = Part.OBSERVATION) -> dict[str, Any]:
-    """Return some rows of a sealed version by instance id."""
-    found = VersionRow.objects.filter(version=version, part=part, instance_id__in=ids)
-    return dict(found.values_list("instance_id", "row"))
+def rows_of(version: DatasetVersion, keys: Collection[tuple[str, str]]) -> dict[tuple[str, str], Any]:
+    """Return some rows of a sealed version, by part and instance id."""
+    found = VersionRow.objects.filter(
+        version=version, instance_id__in={instance_id for _, instance_id in keys}
+    )
+    rows = found.filter(part__in={part for part, _ in keys}).values_list("part", "instance_id", "row")
+    return {(part, instance_id): row for part, instance_id, row in rows if (part, instance_id) in keys}
 
 
 def image_names(version: DatasetVersion, urls: list[str]) -> dict[str, str]:

@@ -1,5 +1,6 @@
 """What a draft would hold if it were sealed now: computed at once where it is little, else by a job that keeps it."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +11,7 @@ from curation.records import InvalidInput
 from curation.selectors import versions as stored
 from curation.selectors.jobs import PLAN
 from curation.services.versions import Report, plan_version, state_of
-from curation.versions.difference import Difference, difference
+from curation.versions.difference import Difference, Key, difference
 from curation.versions.families import family_of
 from curation.versions.plan import Plan
 from curation.versions.selection import WORDS
@@ -87,18 +88,19 @@ def summarise_draft(version: DatasetVersion, progress: Report | None = None) -> 
     except (UnknownSplit, InvalidInput) as error:
         raise Refused(str(error)) from error
     earlier = stored.sealed_before(version)
-    counting, main = family.statistics(), family.main.name
-    after: dict[str, str] = {}
+    counting, parts = family.statistics(), [part.name for part in family.compared]
+    after: dict[Key, str] = {}
     for row in plan.rows:
         counting.add(row)
-        if row.part == main:
-            after[row.instance_id] = row.sha256
-    change = difference(stored.row_hashes(earlier, main) if earlier else {}, after)
+        if row.part in parts:
+            after[row.part, row.instance_id] = row.sha256
+    change = difference(stored.row_hashes(earlier, parts), after)
     return {
         "rows": len(after),
         "statistics": counting.result(),
         "exclusions": dict(plan.exclusions),
         "change": change.counts(),
+        "parts": {part: list(sides) for part, sides in change.parts.items()},
         "changes": changed_rows(change, version, earlier, plan),
     }
 
@@ -111,12 +113,48 @@ def changed_rows(
     wanted += [("changed", key) for key in change.changed[:SHOWN_ROWS]]
     wanted += [("added", key) for key in change.added[:SHOWN_ROWS]]
     wanted = wanted[:SHOWN_ROWS]
-    family = family_of(version.project)
-    main = family.main.name
+    rows = _rows(wanted, version, earlier, plan)
+    photos = _photo_names(rows, version, earlier, plan)
+    return [
+        {
+            "kind": kind,
+            "part": key[0],
+            "id": key[1],
+            "row": rows[key],
+            "photo": photos[key],
+            "reason": _reason(version, plan, key) if kind == "removed" else "",
+        }
+        for kind, key in wanted
+        if key in rows
+    ]
+
+
+def _rows(
+    wanted: Sequence[tuple[str, Key]],
+    version: DatasetVersion,
+    earlier: DatasetVersion | None,
+    plan: Plan | None,
+) -> dict[Key, dict[str, Any]]:
+    """Return changed rows: removed ones as the earlier version has them, the others as they are now."""
     gone = [key for kind, key in wanted if kind == "removed"]
     here = [key for kind, key in wanted if kind != "removed"]
-    rows = stored.rows_of(earlier, gone, main) if earlier else {}
-    rows |= plan.rows_called(main, here) if plan is not None else stored.rows_of(version, here, main)
+    rows = stored.rows_of(earlier, gone) if earlier else {}
+    if plan is None:
+        return rows | stored.rows_of(version, here)
+    for part in {part for part, _ in here}:
+        found = plan.rows_called(part, [key for one, key in here if one == part])
+        rows |= {(part, key): row for key, row in found.items()}
+    return rows
+
+
+def _photo_names(
+    rows: Mapping[Key, Mapping[str, Any]],
+    version: DatasetVersion,
+    earlier: DatasetVersion | None,
+    plan: Plan | None,
+) -> dict[Key, str]:
+    """Return the file name of the first image of each row; empty where it has none."""
+    family = family_of(version.project)
     photos = {key: next(iter(family.image_urls(row)), "") for key, row in rows.items()}
     urls = sorted(set(photos.values()))
     names: dict[str, str] = {}
@@ -125,24 +163,13 @@ def changed_rows(
             names |= stored.image_names(source, urls)
     if plan is not None:
         names |= {image.url: image.facts["name"] for image in plan.images if image.url in photos.values()}
-    return [
-        {
-            "kind": kind,
-            "id": key,
-            "row": rows[key],
-            "photo": names.get(photos[key], ""),
-            "reason": _reason(version, plan, key) if kind == "removed" else "",
-        }
-        for kind, key in wanted
-        if key in rows
-    ]
+    return {key: names.get(url, "") for key, url in photos.items()}
 
 
-def _reason(version: DatasetVersion, plan: Plan | None, key: str) -> str:
+def _reason(version: DatasetVersion, plan: Plan | None, key: Key) -> str:
     """Return why a row of the earlier version is not in this one, in words; empty where nobody knows."""
-    family = family_of(version.project)
     known: dict[str, str] = version.provenance.get("removed", {})
-    reason = plan.why_left_out(family.main.name, key) if plan is not None else known.get(key, "")
+    reason = plan.why_left_out(*key) if plan is not None else known.get(key[1], "")
     return WORDS.get(reason, reason)
 
 

@@ -316,12 +316,12 @@ class _Closing:
 def _removed(draft: DatasetVersion, plan: Plan) -> dict[str, Any]:
     """Return why rows of the version that was sealed last are not in this one, by id; nothing where none is gone."""
     earlier = stored.sealed_before(draft)
-    main = family_of(draft.project).main.name
+    parts = [part.name for part in family_of(draft.project).compared]
     if earlier is None:
         return {}
-    kept = {row.instance_id for row in plan.rows_of(main)}
-    gone = sorted(stored.row_hashes(earlier, main).keys() - kept)
-    return {"removed": {key: plan.why_left_out(main, key) for key in gone}} if gone else {}
+    kept = {(part, row.instance_id) for part in parts for row in plan.rows_of(part)}
+    gone = sorted(stored.row_hashes(earlier, parts).keys() - kept)
+    return {"removed": {key: plan.why_left_out(part, key) for part, key in gone}} if gone else {}
 
 
 def _close(version: DatasetVersion, closing: _Closing, by: AbstractBaseUser | None) -> None:

@@ -1,18 +1,25 @@
-"""What changed between two sealed versions: ids of rows, by comparing hashes."""
+"""What changed between two sealed versions: parts and ids of rows, by comparing hashes."""
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
+
+Key = tuple[str, str]  # name of the part, instance id
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """Ids of rows that a later version added, removed or changed; each list is sorted."""
+    """Keys of rows that a later version added, removed or changed; each list is sorted.
 
-    added: tuple[str, ...]
-    removed: tuple[str, ...]
-    changed: tuple[str, ...]
+    ``parts`` are how many rows of each part there are before and after.
+    """
+
+    added: tuple[Key, ...]
+    removed: tuple[Key, ...]
+    changed: tuple[Key, ...]
     before: int
     after: int
+    parts: Mapping[str, tuple[int, int]]
 
     def counts(self) -> dict[str, int]:
         """Return how many rows were added, removed and changed, and how many there are before and after."""
@@ -25,12 +32,14 @@ class Difference:
         }
 
 
-def difference(before: Mapping[str, str], after: Mapping[str, str]) -> Difference:
-    """Compare the row hashes of two versions, each ``{instance id: sha256}``."""
+def difference(before: Mapping[Key, str], after: Mapping[Key, str]) -> Difference:
+    """Compare the row hashes of two versions, each ``{(part, instance id): sha256}``."""
+    was, now = Counter(part for part, _ in before), Counter(part for part, _ in after)
     return Difference(
         added=tuple(sorted(after.keys() - before.keys())),
         removed=tuple(sorted(before.keys() - after.keys())),
         changed=tuple(sorted(key for key in before.keys() & after.keys() if before[key] != after[key])),
         before=len(before),
         after=len(after),
+        parts={part: (was[part], now[part]) for part in sorted(was | now)},
     )

@@ -32,6 +32,10 @@ class Part:
     record_type: str | None = None
     authors: tuple[str, ...] = ("worker",)
 
+    def counted(self, rows: int) -> str:
+        """Return a number of rows in words: ``1 pair``, ``12 pairs``."""
+        return f"{rows} {self.words[0] if rows == 1 else self.words[1]}"
+
 
 class Accumulator(ABC):
     """Counts rows one at a time, so that a version is never held in memory for its statistics."""
@@ -77,8 +81,9 @@ class Family(ABC):
 
     Class attributes:
         name: the folder's name. title: what pages call it. parts: its tables, the main one first: differences
-        between versions are told of the main part's rows.
-        exclusion_words: what pages call reasons of the family's own.
+        between versions are told of the rows of all parts that are made of records.
+        exclusion_words: what pages call reasons of the family's own. has_regions: whether exports can bring pictures
+        of regions. evaluates: whether its versions can train scorers, be evaluated and open leaderboards.
     """
 
     name: ClassVar[str]
@@ -86,11 +91,27 @@ class Family(ABC):
     parts: ClassVar[tuple[Part, ...]]
     exclusion_words: ClassVar[Mapping[str, str]] = {}
     file_words: ClassVar[Mapping[str, str]] = {}
+    has_regions: ClassVar[bool] = False
+    evaluates: ClassVar[bool] = False
 
     @property
     def main(self) -> Part:
-        """The part whose rows differences tell of."""
+        """The part that comes first where there is room for one."""
         return self.parts[0]
+
+    @property
+    def compared(self) -> tuple[Part, ...]:
+        """The parts whose rows differences tell of: those of records, else the main one."""
+        return tuple(part for part in self.parts if part.record_type) or (self.main,)
+
+    @property
+    def words(self) -> tuple[str, str]:
+        """What one compared row and several are called, of whichever part."""
+        return self.main.words if self.compared == (self.main,) else ("record", "records")
+
+    def rows_in_words(self, counts: Mapping[str, int]) -> str:
+        """Return how many rows of each compared part there are: ``12 objects, 8 moods``."""
+        return ", ".join(part.counted(counts.get(part.name, 0)) for part in self.compared)
 
     @property
     def record_types(self) -> tuple[str, ...]:
@@ -126,12 +147,12 @@ class Family(ABC):
         return sum(accepted(version.project, one).order_by().count() for one in self.record_types)
 
     def image_urls(self, row: Mapping[str, Any]) -> Sequence[str]:
-        """Return what a row of the main part calls its images."""
+        """Return what a row calls its images."""
         return ()
 
     @property
     def row_templates(self) -> list[str]:
-        """Templates of a row of the main part in lists of changes: the family's own first, its fields as fallback."""
+        """Templates of a ``row`` of a compared ``part`` in lists of changes: the family's own, then its fields."""
         return [f"{self.name}/row.html", "curation/version_row.html"]
 
     def statistics(self) -> Accumulator:

@@ -25,6 +25,7 @@ from curation.scorer.recipes import (
 from curation.selectors.jobs import ABLATIONS, latest_job
 from curation.selectors.versions import sealed_versions, splits_of
 from curation.services.ablation_tables import AblationRow, Cell, RowState, ablation_table, curve
+from curation.versions.families import family_of
 from curation.views import evaluation_charts as charts
 from curation.views.evaluation_parts import split_words
 from curation.views.plots import Plot
@@ -87,7 +88,8 @@ class ShownTable:
 @project_page()
 def ablations(request: HttpRequest, project: Project) -> HttpResponse:
     """Show the paper's tables and ours for a sealed version and split."""
-    versions = sealed_versions(project)
+    family = family_of(project)
+    versions = sealed_versions(project) if family.evaluates else []
     version = next((one for one in versions if str(one.pk) == request.GET.get("version")), None)
     version = version or (versions[0] if versions else None)
     latest = latest_job(project, ABLATIONS)
@@ -95,6 +97,7 @@ def ablations(request: HttpRequest, project: Project) -> HttpResponse:
         "project": project,
         "section": "scorers",
         "tab": "ablations",
+        "family": family,
         "versions": versions,
         "version": version,
         "jobs": [latest] if latest is not None and latest.state in OPEN_JOB_STATES else [],

@@ -18,6 +18,7 @@ from curation.selectors.scorers import ready_scorers
 from curation.selectors.versions import sealed_versions, splits_of
 from curation.services.error_analysis import ErrorOptions, request_error_analysis
 from curation.services.evaluations import request_evaluation
+from curation.versions.families import family_of
 from curation.views import evaluation_charts as charts
 from curation.views import evaluation_parts as parts
 from curation.views.features import ENCODERS
@@ -85,7 +86,7 @@ class EvaluationForm(PageForm):
 @project_page()
 def evaluations(request: HttpRequest, project: Project) -> HttpResponse:
     """List the project's evaluations, compare those of one kind, and start another one."""
-    versions = sealed_versions(project)
+    versions = sealed_versions(project) if family_of(project).evaluates else []
     start = {"encoder": request.GET.get("encoder", "")}
     form = EvaluationForm(project, versions, request.POST or None, auto_id="evaluate_%s", initial=start)
     status = 200

@@ -24,6 +24,7 @@ from curation.services.scorers import (
     short_model,
     unused_name,
 )
+from curation.versions.families import family_of
 from curation.views.scorer_charts import training_panels
 from curation.views.scorer_forms import TrainingForm
 from curation.views.scorer_words import facts_of, grouped_hash, measured_words, settings_words, state_of
@@ -73,7 +74,8 @@ def scorer_list(request: HttpRequest, project: Project) -> HttpResponse:
             (row, *state_of(row), settings_words(row), row.figures.get("p_at_1"), row.figures.get("steps"))
             for row in rows
         ],
-        "versions": sealed_versions(project),
+        "family": family_of(project),
+        "versions": _trainable(project),
     }
     return render(request, "scoring/scorers.html", context)
 
@@ -82,7 +84,7 @@ def scorer_list(request: HttpRequest, project: Project) -> HttpResponse:
 @project_page()
 def scorer_train(request: HttpRequest, project: Project) -> HttpResponse:
     """Show the form of a training; queue it."""
-    versions = {version: stored.split_counts(version) for version in sealed_versions(project)}
+    versions = {version: stored.split_counts(version) for version in _trainable(project)}
     form = _form(request, project, versions)
     if request.method == "POST" and form.is_valid():
         try:
@@ -97,9 +99,15 @@ def scorer_train(request: HttpRequest, project: Project) -> HttpResponse:
         "section": "scorers",
         "tab": "scorers",
         "form": form,
+        "family": family_of(project),
         "versions": versions,
     }
     return render(request, "scoring/scorer_train.html", context, status=400 if form.errors else 200)
+
+
+def _trainable(project: Project) -> list[DatasetVersion]:
+    """Return the sealed versions that a scorer can learn from; none of a family that has nothing to evaluate."""
+    return sealed_versions(project) if family_of(project).evaluates else []
 
 
 def _form(request: HttpRequest, project: Project, versions: dict[DatasetVersion, Any]) -> TrainingForm:

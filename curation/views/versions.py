@@ -3,7 +3,7 @@
 import json
 import tempfile
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import wraps
 from pathlib import Path
 from typing import Any
@@ -89,6 +89,7 @@ def version_list(request: HttpRequest, project: Project) -> HttpResponse:
         "project": project,
         "section": "versions",
         "parts": family.parts,
+        "held": get_text_list([part.words[1] for part in family.parts if part.record_type], "and"),
         "rows": [(version, _counts(version, family)) for version in stored.versions(project)],
         "form": form,
         "chosen": chosen,
@@ -108,9 +109,12 @@ def version_detail(request: HttpRequest, version: DatasetVersion) -> HttpRespons
         "project": project,
         "section": "versions",
         "version": version,
-        "versions": [(other, _counts(other, family)[0]) for other in stored.versions(project)],
+        "versions": [
+            (other, family.rows_in_words(_counts_by_part(other, family)))
+            for other in stored.versions(project)
+        ],
         "family": family,
-        "words": family.main.words,
+        "words": family.words,
         "row_templates": family.row_templates,
         "statistics_templates": family.statistics_templates,
         "selection": selection_words(version),
@@ -119,13 +123,33 @@ def version_detail(request: HttpRequest, version: DatasetVersion) -> HttpRespons
         "failed": job if mine and job is not None and job.error else None,
     }
     context |= _sealed(version) if version.is_sealed else _draft(version)
+    context |= _changes(family, context)
     return render(request, "curation/version.html", context)
 
 
 def _counts(version: DatasetVersion, family: Family) -> list[int | str]:
     """How many rows of each part a version holds; dashes while it is a draft."""
-    found = family.counts(version.statistics) if version.is_sealed else {}
+    found = _counts_by_part(version, family)
     return [found.get(part.name, "–") for part in family.parts]
+
+
+def _counts_by_part(version: DatasetVersion, family: Family) -> Mapping[str, int]:
+    return family.counts(version.statistics) if version.is_sealed else {}
+
+
+def _changes(family: Family, contents: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what changed as the page shows it: each part before and after, and what would be sealed."""
+    change = contents.get("change", {"before": 0, "after": 0})
+    # What was counted before there were several parts says nothing of them.
+    parts = contents.get("parts") or {family.main.name: (change["before"], change["after"])}
+    counts = {name: after for name, (_, after) in parts.items()}
+    rows = contents.get("rows", 0)
+    return {
+        "sides": [(*parts.get(part.name, (0, 0)), part.words[1]) for part in family.compared],
+        "would_hold": family.rows_in_words(counts)
+        if "change" in contents
+        else f"{rows} {family.words[0] if rows == 1 else family.words[1]}",
+    }
 
 
 def _part_counts(version: DatasetVersion, statistics: dict[str, Any]) -> list[tuple[Part, int]]:
@@ -136,9 +160,8 @@ def _part_counts(version: DatasetVersion, statistics: dict[str, Any]) -> list[tu
 
 def _sealed(version: DatasetVersion) -> dict[str, Any]:
     earlier = stored.sealed_before(version)
-    main = family_of_version(version).main.name
-    after = stored.row_hashes(version, main)
-    change = difference(stored.row_hashes(earlier, main) if earlier else {}, after)
+    parts = [part.name for part in family_of_version(version).compared]
+    change = difference(stored.row_hashes(earlier, parts), stored.row_hashes(version, parts))
     small = version.rows.count() <= CHECKED_AT_ONCE
     return {
         "statistics": version.statistics,
@@ -149,6 +172,7 @@ def _sealed(version: DatasetVersion) -> dict[str, Any]:
         "checked": small,
         "earlier": earlier,
         "change": change.counts(),
+        "parts": change.parts,
         "changes": services.changed_rows(change, version, earlier),
         "files": _files(version),
         "rounds": [one | {"of": _splits_in_words(one)} for one in rounds_in(version)],

@@ -45,6 +45,8 @@ class SherlockFamily(Family):
 
     name: ClassVar[str] = "sherlock"
     title: ClassVar[str] = "Sherlock"
+    has_regions: ClassVar[bool] = True
+    evaluates: ClassVar[bool] = True
     parts: ClassVar[tuple[Part, ...]] = (
         Part(PartName.OBSERVATION, ("pair", "pairs"), record_type=Pair.TYPE),
         Part(PartName.COMPARISON, ("comparison set", "comparison sets"), authors=("annot1", "annot2")),

@@ -17,6 +17,7 @@ from curation.leaderboard.views.boards import STATES, receipt, sentence
 from curation.leaderboard.views.forms import BoardForm, NewBoardForm, TeamForm
 from curation.selectors.proposals import runs
 from curation.versions import photos
+from curation.versions.families import family_of
 from hits.domain.states import OPEN_JOB_STATES, STOPPED_JOB_STATES, JobState, Role
 from hits.models import Project
 from hits.selectors.roles import may
@@ -31,7 +32,8 @@ ENTRIES_PER_PAGE = 25
 @project_page()
 def boards(request: HttpRequest, project: Project) -> HttpResponse:
     """List the project's leaderboards; make one."""
-    versions = stored.sealed_splits(project)
+    family = family_of(project)
+    versions = stored.sealed_splits(project) if family.evaluates else []
     complete = list(runs(project).filter(is_complete=True))
     form = NewBoardForm(versions, complete, request.POST or None)
     status = 200
@@ -51,6 +53,7 @@ def boards(request: HttpRequest, project: Project) -> HttpResponse:
         "form": form,
         "boards": list(stored.listed_boards(project)),
         "versions": versions,
+        "family": family,
     }
     return render(request, "leaderboard/desk_boards.html", context, status=status)
 

@@ -11,7 +11,7 @@ from curation.records import InvalidInput
 from curation.selectors.versions import versions_named
 from curation.services import make_sealed_version, seal_version
 from curation.versions.export import ExportRefused, Written, check_target, export_version
-from curation.versions.families import family_of_version
+from curation.versions.families import family_of, family_of_version
 from curation.versions.selection import Selection
 from hits.management.base import DeerstalkerCommand, bad_input, emit_json
 from hits.management.progress import ProgressLines
@@ -57,6 +57,8 @@ class Command(DeerstalkerCommand):
             raise bad_input(
                 f"--format {wanted}: {project.slug} holds {project.family}; use that, or leave it out"
             )
+        if options["regions"] and not family_of(project).has_regions:
+            raise bad_input(f"--regions: {project.family} has no regions; leave it out")
         try:
             sealed_now = version is None or not version.is_sealed
             if sealed_now:
@@ -90,9 +92,11 @@ class Command(DeerstalkerCommand):
         if options["json"]:
             emit_json(self, _facts(version, written, sealed_now=sealed_now))
             return
+        family = family_of_version(version)
+        counted = family.rows_in_words({**family.counts(version.statistics), family.main.name: rows})
         mark = " (a rehearsal, not for release)" if version.rehearsal else ""
         self.stdout.write(
-            f"{version.name}{mark}: {rows} {family_of_version(version).main.words[1]} in {len(written.files)} files "
+            f"{version.name}{mark}: {counted} in {len(written.files)} files "
             f"under {written.folder}; seal {written.seal}"
         )
 
