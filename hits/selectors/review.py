@@ -23,6 +23,7 @@ from hits.selectors.images import facts
 from hits.selectors.listing import listing_of
 from hits.selectors.pay import paid_top_ups
 
+_ARM = "arm"  # what a submission calls the order or variant among what its page showed
 _ROWS = ("hit__unit__batch__project", "worker", "submission__instructions")
 _MORE = ("hit__unit__images", "decisions__calls")
 
@@ -104,8 +105,11 @@ class Looked:
     def shown_lines(self) -> list[Row]:
         """What the page showed to this worker differently from others, such as an order, line by line."""
         submission = self.assignment.submission
-        shown = (submission.shown if submission else None) or {}
-        return [Row(f"{row.about} on the page", row.said) for row in answer_rows(shown)]
+        shown = dict((submission.shown if submission else None) or {})
+        arm = shown.pop(_ARM, None)
+        # Reports count orders from 1.
+        number = [] if arm is None else [Row("Number of the order", str(arm + 1))]
+        return number + [Row(f"{row.about} on the page", row.said) for row in answer_rows(shown)]
 
     @property
     def taken_up(self) -> Decision | None:

@@ -45,6 +45,7 @@ def test_submission_page_shows_what_was_written_to_the_letter_and_the_order_that
     page = text_of(client, "assignment-detail", Assignment.objects.get().pk)
     assert "<b>rain</b>" in page
     assert f"Words on the page: {', '.join(submission.shown['words'])}" in page
+    assert f"Number of the order: {submission.shown['arm'] + 1}" in page
     assert "<th>Shown</th>" in page
     assert "Filled in" not in page
 
