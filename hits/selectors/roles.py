@@ -2,6 +2,7 @@
 
 from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
 from django.db.models import QuerySet
+from django.http import HttpRequest
 
 from hits.domain.states import Role
 from hits.models import Membership, Project
@@ -17,6 +18,14 @@ def role_in(user: AbstractBaseUser | AnonymousUser, project: Project) -> Role | 
         return Role.ADMIN
     role = Membership.objects.filter(project=project, user_id=user.pk).values_list("role", flat=True).first()
     return Role(role) if role else None
+
+
+def role_of_visitor(request: HttpRequest, project: Project) -> Role | None:
+    """Return the role of the person who asks for a page; looked up once a request, since the page asks again."""
+    known: dict[int, Role | None] = vars(request).setdefault("roles_looked_up", {})
+    if project.pk not in known:
+        known[project.pk] = role_in(request.user, project)
+    return known[project.pk]
 
 
 def may(user: AbstractBaseUser | AnonymousUser, project: Project, at_least: Role) -> bool:

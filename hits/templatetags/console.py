@@ -17,7 +17,7 @@ from hits.models import AuditEvent, Job, Project
 from hits.observing.pairs import Confidence
 from hits.selectors.console import idle_queue, waiting_in
 from hits.selectors.jobs import speed_of
-from hits.selectors.roles import role_in
+from hits.selectors.roles import role_of_visitor
 
 register = template.Library()
 
@@ -224,7 +224,7 @@ def project_nav(context: RequestContext) -> dict[str, Any]:
         except NoReverseMatch:
             continue  # the app that brings this section is not installed
         links.append({"section": section, "words": title, "url": url})
-    if role_in(context["request"].user, project):
+    if role_of_visitor(context["request"], project):
         for link in links:
             link["waiting"] = _waiting(str(link["section"]), project)
     return {"links": links, "section": context.get("section", "")}

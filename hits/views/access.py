@@ -14,14 +14,14 @@ from django.shortcuts import get_object_or_404
 
 from hits.domain.states import Role
 from hits.models import Batch, Project
-from hits.selectors.roles import reaches, role_in
+from hits.selectors.roles import reaches, role_of_visitor
 
 View = Callable[..., HttpResponseBase]
 
 
 def check_access(request: HttpRequest, project: Project, role: Role) -> None:
     """Raise Http404 for an outsider (annotators included) and PermissionDenied for too small a role."""
-    mine = role_in(request.user, project)
+    mine = role_of_visitor(request, project)
     if mine is None or mine is Role.ANNOTATOR:
         raise Http404("There is no such page.")
     if not reaches(mine, role):

@@ -5,8 +5,9 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import Count, QuerySet
+from django.db.models import Count, Exists, QuerySet
 
+from hits import registry
 from hits.domain.states import AssignmentStatus
 from hits.models import Batch, Project, Record, Unit
 from hits.observing.pairs import OBSERVATION
@@ -104,18 +105,24 @@ def comparison() -> JudgingSpec:
 
 
 def has_pairs(project: Project) -> bool:
-    """Tell whether a project's records are what review rounds judge, or may become so; three queries at most.
+    """Tell whether a project's records are what review rounds judge, or may become so; one query.
 
     They are where it has such a record, or a batch of a kind that gives some. A project that has collected nothing
     of any other type may still collect them.
     """
     wanted = str(review().record_type)
-    kinds = Batch.objects.filter(project=project).order_by().values_list("kind", flat=True).distinct()
-    given = {one for name in kinds for one in record_types_of(name)}
-    records = Record.objects.filter(project=project)
-    if wanted in given or records.filter(type=wanted).exists():
-        return True
-    return not given and not records.exists()
+    types = {name: record_types_of(name) for name in registry.names()}
+    batches, records = Batch.objects.filter(project=project), Record.objects.filter(project=project)
+    asked = {
+        "of_pairs": Exists(
+            batches.filter(kind__in=[name for name, given in types.items() if wanted in given])
+        ),
+        "pairs": Exists(records.filter(type=wanted)),
+        "of_any": Exists(batches.filter(kind__in=[name for name, given in types.items() if given])),
+        "any": Exists(records),
+    }
+    found = Project.objects.filter(pk=project.pk).values(**asked).get()
+    return found["of_pairs"] or found["pairs"] or not (found["of_any"] or found["any"])
 
 
 def review_tallies(
