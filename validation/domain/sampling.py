@@ -4,6 +4,7 @@ The seed is part of the selection, so that the same pairs and the same selection
 whatever order the pairs are read. Sherlock validated 17K of its 363K pairs (paper 001 A.3).
 """
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -70,14 +71,6 @@ class Candidate(NamedTuple):
     split: str = ""
     confidence: int = 1
     source: str = ""
-
-    def stratum(self, by: Stratum) -> str:
-        """Return the name of the stratum that the pair is in."""
-        if by is Stratum.WORKER:
-            return f"W-{self.worker}"
-        if by is Stratum.SPLIT:
-            return self.split or NO_SPLIT
-        return str(self.confidence) if by is Stratum.CONFIDENCE else self.source or NOWHERE
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,10 +167,21 @@ def choose(items: Sequence[Candidate], selection: Selection) -> list[Candidate]:
 
 def grouped(items: Iterable[Candidate], by: Stratum) -> dict[str, list[str]]:
     """Return the ids of each stratum by its name, in the order of the names."""
-    groups: dict[str, list[str]] = {}
+    # Named once a stratum and not once a pair, of which a corpus has hundreds of thousands.
+    column = Candidate._fields.index(by)
+    by_value: defaultdict[Any, list[str]] = defaultdict(list)
     for item in items:
-        groups.setdefault(item.stratum(by), []).append(item.id)
+        by_value[item[column]].append(item.id)
+    groups: defaultdict[str, list[str]] = defaultdict(list)
+    for value, ids in by_value.items():
+        groups[_name_of(value, by)] += ids
     return dict(sorted(groups.items()))
+
+
+def _name_of(value: Any, by: Stratum) -> str:
+    if by is Stratum.WORKER:
+        return f"W-{value}"
+    return str(value) or (NO_SPLIT if by is Stratum.SPLIT else NOWHERE)
 
 
 def shares(sizes: Sequence[int], n: int, rng: np.random.Generator) -> list[int]:
