@@ -113,16 +113,13 @@ def has_pairs(project: Project) -> bool:
     wanted = str(review().record_type)
     types = {name: record_types_of(name) for name in registry.names()}
     batches, records = Batch.objects.filter(project=project), Record.objects.filter(project=project)
-    asked = {
-        "of_pairs": Exists(
-            batches.filter(kind__in=[name for name, given in types.items() if wanted in given])
-        ),
-        "pairs": Exists(records.filter(type=wanted)),
-        "of_any": Exists(batches.filter(kind__in=[name for name, given in types.items() if given])),
-        "any": Exists(records),
-    }
-    found = Project.objects.filter(pk=project.pk).values(**asked).get()
-    return found["of_pairs"] or found["pairs"] or not (found["of_any"] or found["any"])
+    of_pairs = batches.filter(kind__in=[name for name, given in types.items() if wanted in given])
+    of_any = batches.filter(kind__in=[name for name, given in types.items() if given])
+    asked = [Exists(rows) for rows in (of_pairs, records.filter(type=wanted), of_any, records)]
+    gives_pairs, has_pair, gives_any, has_any = (
+        Project.objects.filter(pk=project.pk).values_list(*asked).get()
+    )
+    return gives_pairs or has_pair or not (gives_any or has_any)
 
 
 def review_tallies(
