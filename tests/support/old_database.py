@@ -7,7 +7,6 @@ migrates, and prints what it found as one line of JSON.
 
 import json
 import os
-import resource
 import sys
 import time
 from typing import Any
@@ -24,6 +23,7 @@ from django.db import DatabaseError, connection, transaction
 from django.db.migrations.executor import MigrationExecutor
 from django.utils import timezone
 
+from hits.management.memory import peak_mib
 from tests.support.any_row import Rows
 
 BEFORE = {"hits": "0014_messages_to_workers", "curation": "0008_entry_withdrawals"}
@@ -72,7 +72,7 @@ def main(observations: int) -> dict[str, Any]:
     found: dict[str, Any] = {
         "unfilled": unfilled,
         "seconds": round(seconds, 1),
-        "peak_mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
+        "peak_mib": round(peak_mib()),
         "triggers_lost": sorted(set(before) - set(after)),
         "triggers_new": sorted(set(after) - set(before)),
         "triggers": len(after),
