@@ -30,7 +30,7 @@ from curation.views.forms import VersionForm
 from curation.views.selection_form import SelectionForm, selection_words
 from hits.domain.states import OPEN_JOB_STATES, Role
 from hits.models import Project
-from hits.selectors.roles import may
+from hits.selectors.roles import visitor_may
 from hits.services.errors import Refused
 from hits.views.access import check_access, project_page
 from hits.views.who import person
@@ -118,7 +118,7 @@ def version_detail(request: HttpRequest, version: DatasetVersion) -> HttpRespons
         "row_templates": family.row_templates,
         "statistics_templates": family.statistics_templates,
         "selection": selection_words(version),
-        "may_seal": may(request.user, project, Role.ADMIN),
+        "may_seal": visitor_may(request, project, Role.ADMIN),
         "job": job if mine and job is not None and job.state in OPEN_JOB_STATES else None,
         "failed": job if mine and job is not None and job.error else None,
     }

@@ -28,6 +28,11 @@ def role_of_visitor(request: HttpRequest, project: Project) -> Role | None:
     return known[project.pk]
 
 
+def visitor_may(request: HttpRequest, project: Project, at_least: Role) -> bool:
+    """Tell whether the role of the person who asks for a page reaches ``at_least``; no further query on a page."""
+    return reaches(role_of_visitor(request, project), at_least)
+
+
 def may(user: AbstractBaseUser | AnonymousUser, project: Project, at_least: Role) -> bool:
     """Tell whether the person's role in the project reaches ``at_least``."""
     return reaches(role_in(user, project), at_least)

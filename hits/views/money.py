@@ -19,7 +19,7 @@ from hits.payments import statement
 from hits.payments.ledger import totals
 from hits.payments.summary import project_sums
 from hits.selectors.budget import committed_cents
-from hits.selectors.roles import may
+from hits.selectors.roles import visitor_may
 from hits.services import budget
 from hits.services.errors import Refused
 from hits.views.access import batch_page, project_page
@@ -33,7 +33,7 @@ COLUMNS = ("date", "batch", "batch_name", "entry", "amount", "spent", "on_hold",
 @project_page()
 def project_money(request: HttpRequest, project: Project) -> HttpResponse:
     """Show what was spent, is held and is committed; admins change target, cap and threshold."""
-    admin = may(request.user, project, Role.ADMIN)
+    admin = visitor_may(request, project, Role.ADMIN)
     if request.method == "POST" and not admin:
         raise PermissionDenied("Only an admin of the project changes what it may cost.")
     form = ProjectMoneyForm(project, request.POST or None)

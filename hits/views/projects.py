@@ -13,7 +13,7 @@ from hits.forms import ConsentForm, MemberForm, ProjectForm
 from hits.markdown import to_html
 from hits.models import Project
 from hits.selectors import console, people
-from hits.selectors.roles import may, projects_of
+from hits.selectors.roles import projects_of, visitor_may
 from hits.services import projects as services
 from hits.services.errors import Refused
 from hits.views.access import project_page
@@ -97,7 +97,7 @@ def _people(request: HttpRequest, project: Project, form: MemberForm, status: in
         "tab": "members",
         "members": people.members(project),
         "form": form,
-        "admin": may(request.user, project, Role.ADMIN),
+        "admin": visitor_may(request, project, Role.ADMIN),
     }
     return render(request, "hits/people.html", context, status=status)
 
@@ -106,7 +106,7 @@ def _people(request: HttpRequest, project: Project, form: MemberForm, status: in
 @project_page()
 def project_consent(request: HttpRequest, project: Project) -> HttpResponse:
     """Show what workers agree to; admins publish a new version."""
-    admin = may(request.user, project, Role.ADMIN)
+    admin = visitor_may(request, project, Role.ADMIN)
     if request.method == "POST" and not admin:
         raise PermissionDenied("Only an admin of the project publishes a new text.")
     versions = people.consent_texts(project)

@@ -9,7 +9,7 @@ from rest_framework.views import APIView
 
 from hits.domain.states import Role
 from hits.models import Project
-from hits.selectors.roles import may
+from hits.selectors.roles import visitor_may
 from validation.models import JudgingReport
 from validation.registry import has_spec
 from validation.selectors import report as selectors
@@ -21,7 +21,7 @@ class JudgingReportView(APIView):
     def get(self, request: Request, slug: str, kind: str) -> Response:
         """Return the newest report with its age, and workers by their short names; 404 while there is none."""
         project = Project.objects.filter(slug=slug).first()
-        if project is None or not may(request.user, project, Role.RESEARCHER) or not has_spec(kind):
+        if project is None or not visitor_may(request, project, Role.RESEARCHER) or not has_spec(kind):
             raise Http404
         report = selectors.latest(project, kind)
         if report is None:

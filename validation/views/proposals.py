@@ -12,7 +12,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from hits.domain.states import Role
 from hits.models import Project
-from hits.selectors.roles import may
+from hits.selectors.roles import visitor_may
 from hits.services.errors import Refused
 from hits.views.access import project_page
 from hits.views.who import person
@@ -135,5 +135,5 @@ def _frame(request: HttpRequest, project: Project) -> dict[str, Any]:
         "project": project,
         "section": "people",
         "tab": "rules",
-        "admin": may(request.user, project, Role.ADMIN),
+        "admin": visitor_may(request, project, Role.ADMIN),
     }

@@ -17,7 +17,7 @@ from hits.models import Assignment, Project
 from hits.mturk.boto import marketplace
 from hits.observing.pairs import ObservationPair
 from hits.selectors.review import Looked, look
-from hits.selectors.roles import may
+from hits.selectors.roles import visitor_may
 from hits.services import review
 from hits.services.errors import Conflict, Refused
 from hits.views.access import project_page
@@ -105,7 +105,7 @@ def _desk(
         "project": project,
         "section": "people",
         "tab": "training",
-        "admin": may(request.user, project, Role.ADMIN),
+        "admin": visitor_may(request, project, Role.ADMIN),
         "queue": queue,
         "desk_url": reverse("training-desk", args=[project.slug]),
     }

@@ -10,7 +10,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from hits.domain.states import Role
 from hits.models import Demographics, Project, Worker
-from hits.selectors.roles import may
+from hits.selectors.roles import visitor_may
 from hits.services import demographics
 from hits.services.errors import Refused
 from hits.views.access import project_page
@@ -42,7 +42,7 @@ def worker_list(request: HttpRequest, project: Project) -> HttpResponse:
         "project": project,
         "section": "people",
         "tab": "workers",
-        "admin": may(request.user, project, Role.ADMIN),
+        "admin": visitor_may(request, project, Role.ADMIN),
         "listing": workers.listing(
             project, standing=chosen, number=number, page=request.GET.get("page", "1")
         ),
@@ -58,7 +58,7 @@ def worker_list(request: HttpRequest, project: Project) -> HttpResponse:
 def worker_detail(request: HttpRequest, project: Project, worker_id: int) -> HttpResponse:
     """Show where one worker stands, what they did, and what may be decided about them."""
     worker = _worker(project, worker_id)
-    admin = may(request.user, project, Role.ADMIN)
+    admin = visitor_may(request, project, Role.ADMIN)
     context: dict[str, Any] = {
         "project": project,
         "section": "people",

@@ -20,7 +20,7 @@ from curation.versions import photos
 from curation.versions.families import family_of
 from hits.domain.states import OPEN_JOB_STATES, STOPPED_JOB_STATES, JobState, Role
 from hits.models import Project
-from hits.selectors.roles import may
+from hits.selectors.roles import visitor_may
 from hits.services.errors import Conflict, Refused
 from hits.views.access import project_page
 from hits.views.who import person
@@ -222,7 +222,7 @@ def _desk(request: HttpRequest, board: Leaderboard, form: BoardForm, team_form: 
         "team_form": team_form,
         "is_built": bool(board.sha256),
         "rehearsal": stored.is_rehearsal(board),
-        "may_publish": may(request.user, board.project, Role.ADMIN),
+        "may_publish": visitor_may(request, board.project, Role.ADMIN),
         "job": job if job is not None and job.state in OPEN_JOB_STATES else None,
         "failed": job if job is not None and job.state in STOPPED_JOB_STATES else None,
         "teams": [(team, stored.used(team)) for team in stored.teams_of(board)],
