@@ -5,8 +5,8 @@ from typing import Any
 from celery.beat import PersistentScheduler
 from celery.result import AsyncResult
 
-from hits.domain.queues import queue_of
-from hits.services import wakeups
+from hits.domain.jobs.queues import queue_of
+from hits.services.jobs import wakeups
 
 MOST_WAITING = 100
 

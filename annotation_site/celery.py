@@ -11,7 +11,7 @@ from typing import Any
 from celery import Celery, Task, bootsteps, platforms
 from celery.signals import beat_embedded_init, celeryd_after_setup, task_received
 
-from hits.domain.queues import EVERY_SECONDS
+from hits.domain.jobs.queues import EVERY_SECONDS
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "annotation_site.settings")
 
@@ -30,10 +30,10 @@ class WorkerTask(Task):
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run the task as it is where somebody calls it, and by its rows where a message brought it."""
         # Late: the services need Django's models.
-        from hits.services import slots, ticks, worker  # noqa: PLC0415
+        from hits.services.jobs import slots, ticks, worker_process  # noqa: PLC0415
 
         work = super().__call__
-        if self.request.called_directly or worker.here() is None:
+        if self.request.called_directly or worker_process.here() is None:
             return work(*args, **kwargs)
         if self.name in EVERY_SECONDS:
             return ticks.run(self.name, work)
@@ -110,10 +110,10 @@ class RowsWatch(bootsteps.StartStopStep):
         from celery.worker import state  # noqa: PLC0415
         from django.db import connection  # noqa: PLC0415
 
-        from hits.services import wakeups, worker  # noqa: PLC0415
+        from hits.services.jobs import wakeups, worker_process  # noqa: PLC0415
 
         while not self.closing.wait(LOOK_SECONDS):
-            here = worker.here()
+            here = worker_process.here()
             if here is None or state.active_requests or state.reserved_requests:
                 continue
             try:
@@ -127,10 +127,10 @@ class RowsWatch(bootsteps.StartStopStep):
 @celeryd_after_setup.connect
 def note_worker(sender: str, instance: Any, **kwargs: Any) -> None:
     """Say which worker this process and its pool are, before the pool is forked."""
-    from hits.services import worker  # noqa: PLC0415
+    from hits.services.jobs import worker_process  # noqa: PLC0415
 
     name = f"{os.getpid()}.{socket.gethostname()}"
-    worker.become(name, list(instance.app.amqp.queues.consume_from), instance.concurrency)
+    worker_process.become(name, list(instance.app.amqp.queues.consume_from), instance.concurrency)
 
 
 @task_received.connect

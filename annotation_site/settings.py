@@ -18,7 +18,8 @@ from annotation_site.env import (
     env_str,
 )
 from hits import registry
-from hits.domain.queues import EVERY_SECONDS, QUEUE_OF, Queue, slots_by_queue
+from hits.domain import content_security_policy
+from hits.domain.jobs.queues import EVERY_SECONDS, QUEUE_OF, Queue, slots_by_queue
 from hits.hints.card import Rule
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -182,19 +183,7 @@ if TESTING:
     PASSWORD_HASHERS = ["tests.support.passwords.QuickHasher"]
 
 # --- Content security: nothing inline, nothing from elsewhere. HIT views loosen frame-ancestors only.
-CONTENT_SECURITY_POLICY = {
-    "DIRECTIVES": {
-        "default-src": ["'self'"],
-        "script-src": ["'self'"],
-        "style-src": ["'self'"],
-        "img-src": ["'self'", "data:", HIT_ORIGIN],
-        "connect-src": ["'self'"],
-        "object-src": ["'none'"],
-        "base-uri": ["'none'"],
-        "form-action": ["'self'"],
-        "frame-ancestors": ["'none'"],
-    }
-}
+CONTENT_SECURITY_POLICY = {"DIRECTIVES": content_security_policy.console(hit_origin=HIT_ORIGIN)}
 X_FRAME_OPTIONS = "DENY"
 
 # --- Files
@@ -260,7 +249,7 @@ MTURK_INPROCESS_TRANSPORT = "hits.marketplace.transport.attach"
 # The two ask each other by name, since neither app imports the other.
 ATTEMPT_PROOF = "hits.marketplace.proof.holds"
 KNOWN_COUNTRY = "hits.marketplace.proof.country_of"
-MARKETPLACE_ACCEPT_CHECK = "hits.selectors.acceptance.why_not_accept"
+MARKETPLACE_ACCEPT_CHECK = "hits.selectors.eligibility.acceptance.why_not_accept"
 MTURK_KEYS_SECRET = env_secret("MTURK_KEYS_SECRET", fallback_file=VAR_DIR / "secrets" / "mturk-keys")
 PUBLISH_PER_SECOND = env_int("PUBLISH_PER_SECOND", 0, minimum=0)  # 0: no limit here, 3 on Amazon's
 MTURK_PLATFORM_ACCESS_KEY_ID = env_str("MTURK_PLATFORM_ACCESS_KEY_ID", "AKDEERSTALKERPLATFORM")

@@ -4,7 +4,7 @@ import sys
 
 from django.conf import settings
 
-from hits.domain.queues import HEAVY, LIGHT, LIGHT_SLOTS, WORKERS
+from hits.domain.jobs.queues import HEAVY, LIGHT, LIGHT_SLOTS, WORKERS
 
 
 def worker_commands() -> list[list[str]]:

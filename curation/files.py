@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from curation.records import InvalidInput
-from hits.domain.whole_files import file_sha256, put_folder, sync, whole_file
+from hits.domain.files.atomic_files import file_sha256, put_folder, sync, whole_file
 
 __all__ = [
     "file_sha256",

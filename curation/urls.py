@@ -3,21 +3,20 @@
 from django.urls import path
 
 from curation.views import (
-    ablations,
     audits,
-    curation,
-    evaluations,
+    duplicates,
     features,
     import_proposals,
     jobs,
     leakage,
     proposals,
     rounds,
-    scorers,
     sources,
     texts,
     versions,
 )
+from curation.views.evaluation import ablations, evaluations
+from curation.views.scorers import scorers
 
 _DUPLICATES = "projects/<slug:slug>/curation/duplicates/"
 _TEXTS = "projects/<slug:slug>/curation/texts/"
@@ -27,11 +26,11 @@ _SCORER = "projects/<slug:slug>/scorers/<int:scorer_id>/"
 _EVALUATIONS = "projects/<slug:slug>/scorers/evaluations/"
 
 urlpatterns = [
-    path("projects/<slug:slug>/curation/", curation.curation, name="curation"),
-    path("projects/<slug:slug>/curation/deduplicate", curation.deduplicate, name="curation-deduplicate"),
-    path(f"{_DUPLICATES}<int:run_id>/set-aside", curation.set_aside, name="curation-duplicates-set-aside"),
-    path(f"{_DUPLICATES}<int:run_id>/undo", curation.undo, name="curation-duplicates-undo"),
-    path(f"{_DUPLICATES}keep", curation.keep, name="curation-duplicates-keep"),
+    path("projects/<slug:slug>/curation/", duplicates.curation, name="curation"),
+    path("projects/<slug:slug>/curation/deduplicate", duplicates.deduplicate, name="curation-deduplicate"),
+    path(f"{_DUPLICATES}<int:run_id>/set-aside", duplicates.set_aside, name="curation-duplicates-set-aside"),
+    path(f"{_DUPLICATES}<int:run_id>/undo", duplicates.undo, name="curation-duplicates-undo"),
+    path(f"{_DUPLICATES}keep", duplicates.keep, name="curation-duplicates-keep"),
     path("projects/<slug:slug>/curation/features/", features.feature_list, name="curation-features"),
     path("projects/<slug:slug>/curation/jobs/", jobs.job_list, name="curation-jobs"),
     path("projects/<slug:slug>/curation/rounds/", rounds.round_list, name="curation-rounds"),

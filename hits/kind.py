@@ -15,13 +15,13 @@ from typing import Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from hits.domain.checks import Check, pace
-from hits.domain.evidence import Row, answer_rows, words
-from hits.domain.exam import ExamScore, GradableItem
-from hits.domain.facts import IMAGE_TEXTS, ImageFacts, neutral
+from hits.domain.answers.evidence import Row, answer_rows, words
+from hits.domain.answers.exam import ExamScore, GradableItem
+from hits.domain.answers.records import Record, RecordError
+from hits.domain.answers.review_flags import Check, pace
+from hits.domain.answers.storable_json import unkept
 from hits.domain.hashing import content_sha256
-from hits.domain.kept_json import unkept
-from hits.domain.records import Record, RecordError
+from hits.domain.images.image_facts import IMAGE_TEXTS, ImageFacts, neutral
 from hits.domain.states import Purpose
 from hits.hints.card import Card, Rule
 
@@ -179,7 +179,7 @@ class HitKind(ABC):
         """
 
     def region(self, unit: Mapping[str, Any]) -> list[UnitBox]:
-        """Return the boxes that the page shows drawn into the unit's first image, by ``hits.domain.regions``.
+        """Return the boxes that the page draws into the unit's first image (``hits.domain.images.region_drawing``).
 
         Kinds whose page draws its boxes itself, or shows none, return an empty list.
         """

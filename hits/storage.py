@@ -9,7 +9,7 @@ from django.core.files.base import ContentFile
 from django.core.files.storage import FileSystemStorage, Storage
 from django.utils.deconstruct import deconstructible
 
-from hits.domain.whole_files import whole_file
+from hits.domain.files.atomic_files import whole_file
 
 BLOCK = 1 << 20
 

@@ -3,25 +3,18 @@
 from celery import shared_task
 from django.contrib.auth import get_user_model
 
-from hits.domain import turns
+from hits.domain.jobs import turns
 from hits.models import Batch, OutgoingCall, TopUp
 from hits.mturk.boto import marketplace
-from hits.services import (
-    batches,
-    collect,
-    extend,
-    jobs,
-    notifications,
-    outbox,
-    polling,
-    publish,
-    qualifications,
-    reconcile,
-    take_down,
-    top_up,
-    zip_import,
-)
-from hits.services.jobs import Progress
+from hits.services.batches import extend, lifecycle, polling, top_up
+from hits.services.collecting import collect, notifications
+from hits.services.images import take_down, zip_import
+from hits.services.jobs import jobs
+from hits.services.jobs.jobs import Progress
+from hits.services.outbox import outbox
+from hits.services.publishing import publish
+from hits.services.reconciling import reconcile
+from hits.services.workers import qualifications
 
 
 def _batch_of(progress: Progress) -> Batch:
@@ -48,7 +41,7 @@ def sync_batch(job_id: int) -> None:
             if "disposed" not in place:
                 found = collect.sync_batch(batch=batch, marketplace=marketplace(), place=place)
                 jobs.set_result(job=progress.job, new=found.new, unmatched=found.unmatched)
-            batches.finish_closing(batch=batch, marketplace=marketplace(), after=place.get("disposed", 0))
+            lifecycle.finish_closing(batch=batch, marketplace=marketplace(), after=place.get("disposed", 0))
 
 
 @shared_task(name="hits.approve_waiting")
@@ -57,7 +50,7 @@ def approve_waiting(job_id: int) -> None:
     with jobs.claimed(job_id) as progress:
         if progress is not None:
             args = progress.job.args
-            done = batches.approve_waiting(
+            done = lifecycle.approve_waiting(
                 batch=_batch_of(progress),
                 last=args["last"],
                 by=get_user_model().objects.filter(pk=args["by_id"]).first(),
@@ -73,7 +66,7 @@ def close_batch(job_id: int) -> None:
     with jobs.claimed(job_id) as progress:
         if progress is not None:
             batch = _batch_of(progress)
-            expired = batches.expire_hits(batch=batch, marketplace=marketplace(), progress=progress)
+            expired = lifecycle.expire_hits(batch=batch, marketplace=marketplace(), progress=progress)
             jobs.set_result(job=progress.job, expired=expired)
 
 
@@ -124,7 +117,7 @@ def reconcile_batches() -> None:
 @shared_task(name="hits.sweep_jobs")
 def sweep_jobs() -> None:
     """Wake what waits, and say that a worker is alive."""
-    batches.take_up_publications()
+    lifecycle.take_up_publications()
     jobs.sweep()
 
 

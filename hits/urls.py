@@ -6,28 +6,15 @@ from django.urls import path, re_path
 from hits.api import hit_page as api
 from hits.api.hints import HintsView
 from hits.api.jobs import JobView
-from hits.views import (
-    batches,
-    extend,
-    image,
-    images,
-    instructions,
-    jobs,
-    launch,
-    money,
-    pay,
-    projects,
-    reconcile,
-    review,
-    top_up,
-)
-from hits.views.hit_page import hit_page
-from hits.views.media import image_file
+from hits.views import image, images, instructions, jobs, money, pay, projects, review
+from hits.views.batches import batches, extend, launch, reconcile, top_up
+from hits.views.batches.results import batch_results, results_file, results_upload
+from hits.views.batches.templates import project_templates, template_detail, template_document
 from hits.views.notifications import notification
-from hits.views.region import hit_region
-from hits.views.results import batch_results, results_file, results_upload
-from hits.views.template_frame import hit_document
-from hits.views.templates import project_templates, template_detail, template_document
+from hits.views.task_pages.hit_page import hit_page
+from hits.views.task_pages.media import image_file
+from hits.views.task_pages.region import hit_region
+from hits.views.task_pages.template_frame import hit_document
 
 urlpatterns = [
     path("hit/<uuid:public_id>/", hit_page, name="hit-page"),

@@ -97,7 +97,7 @@ def _fill(accounts: dict[str, str]) -> None:
     from annotation_site.demo.player import ScriptedWorker
     from hits.models import Batch
     from hits.models import Image as Photo
-    from hits.services.extend import extend_batch
+    from hits.services.batches.extend import extend_batch
 
     batch = Batch.objects.get(project__name="Sample photos", kind="sherlock_observation")
     names = dict(Photo.objects.values_list("pk", "name"))
@@ -163,7 +163,7 @@ def _handed_in() -> Any:
     from curation.leaderboard.services.boards import add_team, set_open
     from curation.models import Evaluation
     from curation.selectors.evaluations import predictions_file
-    from hits.services import jobs
+    from hits.services.jobs import jobs
 
     board = Leaderboard.objects.latest("pk")
     set_open(board=board, is_open=True, by=None)

@@ -20,7 +20,7 @@ from hits.domain.states import Role
 from hits.marketplace.services.accounts import ensure_platform_requester
 from hits.models import Image, Project
 from hits.services import projects
-from hits.services.images import import_image
+from hits.services.images.import_image import import_image
 from tests.support import isolation
 from tests.support.migrated import MigratedDatabase
 from tests.support.pictures import picture

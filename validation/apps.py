@@ -14,11 +14,11 @@ class ValidationConfig(AppConfig):
         # Imported now, since rows may be named only once all apps are loaded.
         import validation.checks  # noqa: F401, PLC0415
         from hits.templatetags.console import count_waiting  # noqa: PLC0415
-        from validation.selectors import rounds, rules, training  # noqa: PLC0415
+        from validation.selectors import rounds, training, worker_rules  # noqa: PLC0415
 
         for section in ("people", "applicants"):
             count_waiting(section, rounds.unanswered_in)
         for section in ("people", "rules"):
-            count_waiting(section, rules.waiting_in)
+            count_waiting(section, worker_rules.waiting_in)
         for section in ("people", "training"):
             count_waiting(section, training.waiting_in)

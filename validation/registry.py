@@ -5,8 +5,8 @@ from importlib import import_module
 
 from hits import registry
 from hits.domain.states import Purpose
-from validation.domain.spec import JudgingSpec, Material
-from validation.domain.spec_problems import problems
+from validation.domain.judging.spec import JudgingSpec, Material
+from validation.domain.judging.spec_problems import problems
 
 
 class SpecError(LookupError):

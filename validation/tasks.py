@@ -4,9 +4,9 @@ from celery import shared_task
 from django.contrib.auth import get_user_model
 
 from hits.mturk.boto import marketplace
-from hits.services import jobs
+from hits.services.jobs import jobs
 from validation.models import QualificationRound
-from validation.services import answering, applicants, ask_more, decisions, rater_rows, report, rules
+from validation.services import answering, applicants, ask_more, decisions, rater_rows, report, worker_rules
 
 
 @shared_task(name="validation.note_applicants")
@@ -35,7 +35,7 @@ def answer_applicants(job_id: int) -> None:
 @shared_task(name="validation.evaluate_rules")
 def evaluate_rules() -> None:
     """Let the standing rules look; they only propose."""
-    rules.evaluate_all()
+    worker_rules.evaluate_all()
 
 
 @shared_task(name="validation.compute_report")

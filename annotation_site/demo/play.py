@@ -8,12 +8,12 @@ from typing import Any
 from django.conf import settings
 
 from annotation_site.demo import answers, steps
-from annotation_site.demo.cast import ANNOTATORS, Cast
+from annotation_site.demo.demo_users import ANNOTATORS, Cast
 from annotation_site.demo.photos import sample_photos
 from annotation_site.demo.player import PlayError, ScriptedWorker
 from hits.models import Batch, Image, Job
-from hits.services.images import Description, import_image
-from hits.services.manifests import import_path
+from hits.services.images.import_image import Description, import_image
+from hits.services.images.manifests import import_path
 
 Say = Callable[[str], None]
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from annotation_site.demo.cast import Cast, deposited_cents
+from annotation_site.demo.demo_users import Cast, deposited_cents
 from annotation_site.demo.player import PlayError
 from curation.families.sherlock.read import check_export
 from curation.models import ComparisonRound, DatasetVersion
@@ -24,12 +24,14 @@ from hits.models import Assignment, Batch, Image, Job, Record
 from hits.mturk.boto import marketplace
 from hits.observing.pairs import OBSERVATION
 from hits.payments import ledger
-from hits.selectors.images import usable
+from hits.selectors.images.images import usable
 from hits.selectors.records import accepted
-from hits.services.batches import approve_waiting
-from hits.services.collect import sync_batch
-from hits.services.launch import PlannedUnit, Terms, estimate, launch_batch
-from validation.domain.outcome import PassRule
+from hits.services.batches.lifecycle import approve_waiting
+from hits.services.collecting.collect import sync_batch
+from hits.services.launching.launch import PlannedUnit, launch_batch
+from hits.services.launching.launch_estimate import estimate
+from hits.services.launching.terms import Terms
+from validation.domain.qualification.outcome import PassRule
 from validation.registry import names
 from validation.selectors.report import counted
 from validation.services.judging import launch_review as launch_review_round

@@ -12,7 +12,7 @@ from curation.audits.answers import chosen
 from curation.audits.codebook import Codebook
 from curation.audits.figures import AgreementFigures, CodeFigures, ReadItem, ValueFigures
 from curation.audits.readings import ItemState, Reading
-from hits.domain.csv_download import words
+from hits.domain.files.csv_download import words
 
 BETWEEN = ";"
 

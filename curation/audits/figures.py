@@ -1,10 +1,12 @@
 """The figures of an audit: how many pairs have each value, with intervals, and how far readers agree.
 
-Shares are of agreed values, with Wilson's interval (``validation.domain.planner``) where pairs were drawn by lot: in
-all for a random sample, within a split also for a sample of each split. Pairs chosen by a score speak for themselves
-alone. Agreement is of blind readings (``readings``): percent and Krippendorff's alpha, and Cohen's kappa where the
-same two people read all (``validation.domain.agreement``). Of a code with several choices each choice is a question
-of its own.
+Shares are of agreed values, with Wilson's interval (``validation.domain.reports.planner``) where pairs were drawn
+at random: in all for a random sample, within a split also for a sample of each split. Pairs chosen by a score
+speak for themselves alone.
+
+Agreement is of blind readings (``readings``): percent and Krippendorff's alpha, and Cohen's kappa where the same two
+people read all (``validation.domain.agreement``). Each choice of a code with several choices is a question of its
+own.
 """
 
 from collections.abc import Hashable, Mapping, Sequence
@@ -16,9 +18,16 @@ from curation.audits.answers import chosen
 from curation.audits.codebook import NO, YES, Code, Codebook, CodeKind, Published
 from curation.audits.readings import ItemReadings, ItemState
 from curation.audits.sampling import How
-from validation.domain.agreement import Agreement, Coefficient, Statistic, coefficients, cohen, confusion
-from validation.domain.planner import Interval, score_interval
-from validation.domain.ratings import IntArray, RatingTable
+from validation.domain.agreement.agreement import (
+    Agreement,
+    Coefficient,
+    Statistic,
+    coefficients,
+    cohen,
+    confusion,
+)
+from validation.domain.judging.ratings import IntArray, RatingTable
+from validation.domain.reports.planner import Interval, score_interval
 
 TWO = 2
 

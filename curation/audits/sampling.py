@@ -14,8 +14,16 @@ import numpy as np
 
 from curation.audits.codebook import Codebook
 from curation.records import InvalidInput
-from validation.domain.sampling import MOST_SEED, NO_SPLIT, Allotment, Candidate, Selection, Stratum, choose
-from validation.domain.sampling import How as Drawn
+from validation.domain.judging.sampling import (
+    MOST_SEED,
+    NO_SPLIT,
+    Allotment,
+    Candidate,
+    Selection,
+    Stratum,
+    choose,
+)
+from validation.domain.judging.sampling import How as Drawn
 
 MOST_PAIRS = 5000
 _ORDER = 1  # of the seed's streams: which pairs is 0, in what order 1

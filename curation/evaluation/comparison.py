@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from curation.evaluation.inputs import Scores, in_order
 from curation.records import InvalidInput
-from validation.domain.pairwise import (
+from validation.domain.agreement.pairwise import (
     GeneratorFactory,
     draw,
     pairwise_agreement,

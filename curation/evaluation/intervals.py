@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from validation.domain.pairwise import drawn_means, says_enough
+from validation.domain.agreement.pairwise import drawn_means, says_enough
 
 DRAWS = 1000
 LEVEL = 0.95

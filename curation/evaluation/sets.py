@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from curation.evaluation.held_keys import COMPARISON, LOCALIZATION, RETRIEVAL
 from curation.records import InvalidInput, ObservationRecord, Region
-from validation.domain.box_agreement import iou_matrix
+from validation.domain.agreement.box_agreement import iou_matrix
 
 CHUNK = 1000
 BOXES = 100

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from PIL import Image as Pillow
 
 from curation.records import InvalidInput, Region
-from hits.domain.regions import RegionMode
+from hits.domain.images.region_drawing import RegionMode
 
 DEFAULT_ENCODER = "label-sentence"
 POOLED_ENCODER = "efficientnet-lite0"

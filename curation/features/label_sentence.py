@@ -26,7 +26,7 @@ from curation.features.encoder import (
 )
 from curation.features.sentence import SentenceEncoder
 from curation.records import InvalidInput, Region
-from hits.domain.regions import RegionMode, draw_region
+from hits.domain.images.region_drawing import RegionMode, draw_region
 
 SHORT_SIDE, CROP = 256, 224
 NAMES = 3

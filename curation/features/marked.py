@@ -15,7 +15,7 @@ from curation.features.encoder import unit_float32
 from curation.features.pixels import Normalisation, pixels_of
 from curation.features.regions import Crop
 from curation.records import Region
-from hits.domain.regions import RegionMode, draw_region
+from hits.domain.images.region_drawing import RegionMode, draw_region
 
 BATCH = 16
 

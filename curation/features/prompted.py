@@ -10,7 +10,7 @@ from PIL import Image as Pillow
 from curation.features.encoder import Encoder
 from curation.records import InvalidInput, Region
 from hits.domain.hashing import content_sha256
-from hits.domain.regions import RegionMode
+from hits.domain.images.region_drawing import RegionMode
 
 PLACE = "{}"
 

@@ -1,4 +1,4 @@
-"""The crops that models see. How a region is marked stands in ``hits.domain.regions``, for pages and models alike."""
+"""The crops that models see; ``hits.domain.images.region_drawing`` marks a region, for pages and models alike."""
 
 from enum import StrEnum
 

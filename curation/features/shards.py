@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from curation.files import file_sha256, whole_file
 from curation.records import InvalidInput
-from hits.domain.whole_files import PARTIAL
+from hits.domain.files.atomic_files import PARTIAL
 
 FORMAT = "deerstalker-features/1"
 MANIFEST, ITEMS, WHOLE = "manifest.json", "items.jsonl", "vectors.npy"

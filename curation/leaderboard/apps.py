@@ -15,6 +15,6 @@ class LeaderboardConfig(AppConfig):
         """Name the files that rows here point at."""
         # Imported now, since rows may be named only once all apps are loaded.
         from curation.leaderboard.selectors.boards import entry_files  # noqa: PLC0415
-        from hits.selectors.stored_files import register_files  # noqa: PLC0415
+        from hits.selectors.images.stored_files import register_files  # noqa: PLC0415
 
         register_files(entry_files)

@@ -33,7 +33,7 @@ from curation.records import InvalidInput
 from curation.versions import photos
 from curation.versions.export import pretty_json
 from hits.services.errors import Refused
-from hits.services.jobs import Progress
+from hits.services.jobs.jobs import Progress
 
 
 class KeyFault(Refused):

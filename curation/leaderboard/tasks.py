@@ -4,7 +4,7 @@ from celery import shared_task
 
 from curation.leaderboard.models import Leaderboard, LeaderboardEntry
 from curation.leaderboard.selectors.boards import BUILD_LEADERBOARD, SCORE_ENTRY
-from hits.services import jobs
+from hits.services.jobs import jobs
 
 
 @shared_task(name=BUILD_LEADERBOARD)

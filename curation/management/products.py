@@ -24,26 +24,26 @@ def block_product(name: str, rows: int) -> BlockProduct:
     """The product by which so many vectors are clustered. Raises InvalidInput where the processor lacks it."""
     if rows < ROWS_WORTH_TORCH and name != "bf16":
         return Float32Product()
-    from curation.pipelines import products
+    from curation.pipelines import matmul_backends
 
     if name == "fp32":
-        return products.float32_product()
+        return matmul_backends.float32_product()
     _check(name)
-    return products.best_product()
+    return matmul_backends.best_product()
 
 
 def score_product(name: str, rows: int) -> ScoreProduct:
     """The product by which so many instances are scored. Raises InvalidInput where the processor lacks it."""
     if name == "fp32" or (rows < ROWS_WORTH_TORCH and name != "bf16"):
         return PlainProduct()
-    from curation.pipelines.score_products import best_score_product
+    from curation.pipelines.score_matmul_backends import best_score_product
 
     _check(name)
     return best_score_product()
 
 
 def _check(name: str) -> None:
-    from curation.pipelines.products import multiplies_bfloat16
+    from curation.pipelines.matmul_backends import multiplies_bfloat16
 
     if name == "bf16" and not multiplies_bfloat16():
         raise InvalidInput("--filter bf16: this processor does not multiply bfloat16; take fp32")

@@ -3,7 +3,7 @@
 import django.db.models.deletion
 from django.db import migrations, models
 
-from hits.domain.triggers import statements
+from hits.domain.database.append_only_triggers import statements
 
 
 def keep(apps, schema_editor):

@@ -6,8 +6,8 @@ SQLite makes each of these tables anew, so their triggers are taken away before 
 import django.db.models.deletion
 from django.db import migrations, models
 
-from hits.domain.one_way import KeepsRows
-from hits.domain.triggers import TriggerKeeper
+from hits.domain.database.irreversible_migration import KeepsRows
+from hits.domain.database.append_only_triggers import TriggerKeeper
 
 keeper = TriggerKeeper(
     "curation_audititem",

@@ -30,7 +30,7 @@ from curation.services.ablations import (
 from curation.services.evaluations import EvaluationOptions, request_evaluation
 from curation.services.scorers import request_training, resolved_encoder, unused_name
 from hits.services.errors import Refused
-from hits.services.jobs import Progress
+from hits.services.jobs.jobs import Progress
 
 STOOD, MADE, READ = "stood", "made", "read from the others"
 

@@ -27,9 +27,9 @@ from curation.negatives.options import Keep, Work
 from curation.negatives.plausibility import EmbeddingPlausibility
 from curation.negatives.promise import PromiseRanking
 from curation.pipelines.encoders import Encoders, encoders, is_parallel, preprocessing_of, region_mode_of
-from curation.pipelines.products import best_product
-from curation.pipelines.score_products import best_score_product
-from curation.pipelines.texts_common import installed
+from curation.pipelines.matmul_backends import best_product
+from curation.pipelines.score_matmul_backends import best_score_product
+from curation.pipelines.texts.texts_common import installed
 from curation.pipelines.vectors import Maker, Steps, open_image, vectors_of
 from curation.records import InvalidInput
 from curation.selectors import pairs as collected
@@ -42,7 +42,7 @@ from curation.versions.splits import split_of
 from hits.domain.hashing import content_sha256
 from hits.models import Job, Project
 from hits.services.errors import Refused
-from hits.services.jobs import Progress
+from hits.services.jobs.jobs import Progress
 
 STAGES = 4  # vectors of regions, of texts for them, of sentences, and the sets
 ORDER_STREAM = 1  # the random order must not follow the draw of who stays

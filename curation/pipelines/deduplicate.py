@@ -20,7 +20,7 @@ from curation.dedup.members import keep_first, keep_largest, keep_medoid, keep_r
 from curation.dedup.pairs import TooManyPairs
 from curation.models import Subject
 from curation.pipelines.encoders import ImageVectors, image_vectors, is_parallel, preprocessing_of
-from curation.pipelines.products import best_product
+from curation.pipelines.matmul_backends import best_product
 from curation.pipelines.vectors import Maker, Steps, open_image, vectors_of
 from curation.records import InvalidInput
 from curation.selectors.duplicates import called_different
@@ -28,7 +28,7 @@ from curation.selectors.images import standing_images
 from curation.services.dedup import DedupOptions, Marks, set_aside_duplicates, store_preview
 from hits.models import Image, Project
 from hits.services.errors import Refused
-from hits.services.jobs import Progress
+from hits.services.jobs.jobs import Progress
 
 SCIPY_SECONDS = 3e-7  # a pair of rows, at most; about a third was seen
 

@@ -18,7 +18,7 @@ from curation.features.encoder import (
 from curation.features.regions import Crop
 from curation.records import InvalidInput, Region
 from curation.selectors.scorers import PREFIX, scorer_of, weights_folder
-from hits.domain.regions import RegionMode
+from hits.domain.images.region_drawing import RegionMode
 from hits.services.errors import Refused
 
 Boxes = Sequence[Mapping[str, int]]
@@ -136,7 +136,7 @@ def _image_and_text(
 
 def _scorer_encoder(name: str, precision: Precision) -> Encoder:
     """The project's own model, as its kept weights are."""
-    from curation.scorer.encoder import ScorerEncoder
+    from curation.scorer.model.encoder import ScorerEncoder
 
     scorer = scorer_of(name)
     if scorer is None:

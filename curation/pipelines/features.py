@@ -26,12 +26,12 @@ from curation.selectors.images import standing_images
 from curation.selectors.jobs import FEATURE_SHARD
 from curation.services.features import FeatureOptions, features_path, plan_features, reopen_features
 from hits.domain.hashing import content_sha256
-from hits.domain.regions import RegionMode
+from hits.domain.images.region_drawing import RegionMode
 from hits.models import Image, Project
-from hits.services import jobs
 from hits.services.errors import Refused
-from hits.services.job_parts import Part, Split
-from hits.services.jobs import Progress
+from hits.services.jobs import jobs
+from hits.services.jobs.jobs import Progress
+from hits.services.jobs.subjobs import Part, Split
 
 Encode = Callable[[Sequence[Any]], NDArray[np.floating]]
 

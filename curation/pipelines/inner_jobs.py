@@ -2,9 +2,9 @@
 
 from hits.domain.states import STOPPED_JOB_STATES, JobState
 from hits.models import Job
-from hits.services import jobs
 from hits.services.errors import Refused
-from hits.services.jobs import Progress
+from hits.services.jobs import jobs
+from hits.services.jobs.jobs import Progress
 
 
 def run_within(progress: Progress, job: Job) -> None:

@@ -32,7 +32,7 @@ from curation.sources.leakage import (
 )
 from hits.models import Image, Project
 from hits.services.errors import Refused
-from hits.services.jobs import Progress
+from hits.services.jobs.jobs import Progress
 
 BYTES = "bytes"
 Vectors = NDArray[np.floating]

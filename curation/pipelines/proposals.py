@@ -34,8 +34,8 @@ from curation.sources.fence import Fence
 from curation.versions.plan import image_url
 from hits.models import Image
 from hits.services.errors import Refused
-from hits.services.job_parts import Part, Split
-from hits.services.jobs import Progress
+from hits.services.jobs.jobs import Progress
+from hits.services.jobs.subjobs import Part, Split
 
 PART = 500  # photos of one part: minutes of work, some 200 rows for a published collection
 BATCH = 8  # photos between two steps

@@ -10,7 +10,7 @@ from curation.pipelines.inner_jobs import run_within
 from curation.selectors.evaluations import baselines, standing
 from curation.services.evaluations import request_baseline_evaluation
 from curation.services.shortcuts import ShortcutOptions
-from hits.services.jobs import Progress
+from hits.services.jobs.jobs import Progress
 
 
 def audit_shortcuts(progress: Progress) -> dict[str, Any]:

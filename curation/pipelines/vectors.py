@@ -21,7 +21,7 @@ from curation.services.features import complete_features, features_path
 from hits.domain.hashing import content_sha256
 from hits.models import Image, Project
 from hits.services.errors import Refused
-from hits.services.jobs import Progress
+from hits.services.jobs.jobs import Progress
 
 BATCH = 16
 _SHA256 = re.compile(r"[0-9a-f]{64}")

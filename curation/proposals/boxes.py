@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from validation.domain.box_agreement import iou_matrix
+from validation.domain.agreement.box_agreement import iou_matrix
 
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from curation.proposals.overlap import Recall
-from validation.domain.plots import apart, pixels
+from validation.domain.reports.plots import apart, pixels
 
 LEFT, RIGHT, TOP, BOTTOM = 34.0, 488.0, 12.0, 162.0  # of the plot, in units of the 600 × 190 chart
 SPARK = (96.0, 24.0)  # width and height of a small curve

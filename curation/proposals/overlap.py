@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from curation.proposals.boxes import corners_of
-from validation.domain.box_agreement import MATCH_OVER, iou_matrix
+from validation.domain.agreement.box_agreement import MATCH_OVER, iou_matrix
 
 THRESHOLDS = (MATCH_OVER, 0.7, 0.9)
 PAPER_SOLVABLE = 0.962

@@ -31,7 +31,7 @@ from skimage.segmentation import felzenszwalb
 from curation.proposals.boxes import distinct, whole_pixels
 from curation.proposals.detector import CLASSICAL, LIMIT, Found
 from curation.proposals.grouping import Likeness, describe, group
-from validation.domain.box_agreement import iou_matrix
+from validation.domain.agreement.box_agreement import iou_matrix
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]

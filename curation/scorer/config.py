@@ -13,7 +13,7 @@ from typing import Any
 from curation.features.encoder import Precision
 from curation.features.regions import Crop
 from curation.records import InvalidInput
-from hits.domain.regions import RegionMode
+from hits.domain.images.region_drawing import RegionMode
 
 TINY = "tiny"
 """A model of random weights and a few thousand parameters, for smoke runs; it carries no meaning."""

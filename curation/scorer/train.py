@@ -22,11 +22,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from curation.records import InvalidInput
-from curation.scorer.checkpoint import Checkpoint, load_checkpoint
 from curation.scorer.config import TrainingConfig
-from curation.scorer.distributed import World, joined
-from curation.scorer.inputs import Inputs, read_inputs
-from curation.scorer.parts import DONE, Told, Training, TrainingResult, remove_pixels
+from curation.scorer.training.checkpoint import Checkpoint, load_checkpoint
+from curation.scorer.training.components import DONE, Told, Training, TrainingResult, remove_pixels
+from curation.scorer.training.distributed import World, joined
+from curation.scorer.training.inputs import Inputs, read_inputs
 
 SECONDS_BETWEEN_LINES = 10.0
 BAD_INPUT, INTERRUPTED = 2, 130

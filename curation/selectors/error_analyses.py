@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from curation.models import DatasetVersion, ErrorAnalysis, Evaluation, Part, VersionImage, VersionRow
-from hits.domain.facts import ImageFacts
+from hits.domain.images.image_facts import ImageFacts
 from hits.models import Image, Project
-from hits.selectors.images import facts
+from hits.selectors.images.images import facts
 
 AT_ONCE = 1000  # values that one query names
 

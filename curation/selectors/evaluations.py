@@ -14,7 +14,7 @@ from django.db.models import QuerySet
 from curation.evaluation.sets import BOXES, CHUNK, MIN_INFERENCES
 from curation.models import DatasetVersion, Evaluation, EvaluationSource, Part, Scorer, VersionRow
 from curation.selectors.scorers import ancestry
-from hits.domain.regions import RegionMode
+from hits.domain.images.region_drawing import RegionMode
 from hits.models import Project
 
 PREDICTIONS = "test_set_predictions.zip"

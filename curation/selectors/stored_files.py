@@ -9,7 +9,7 @@ from django.conf import settings
 
 from curation.models import Evaluation, FeatureSet, Scorer
 from curation.selectors.scorers import BEST
-from hits.selectors.stored_files import StoredFile
+from hits.selectors.images.stored_files import StoredFile
 
 MANIFEST, CARD = "manifest.json", "scorer.json"
 Named = Callable[[Mapping[str, Any]], Iterator[tuple[str, str]]]

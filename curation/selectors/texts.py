@@ -12,7 +12,7 @@ from curation.selectors import pairs as collected
 from curation.selectors.jobs import ANALYSE_TEXTS
 from hits.domain.states import OPEN_JOB_STATES
 from hits.models import Image, Job, Project
-from validation.domain.planner import Interval, score_interval
+from validation.domain.reports.planner import Interval, score_interval
 
 CHUNK = 5_000
 

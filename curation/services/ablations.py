@@ -19,8 +19,8 @@ from curation.services.options import check_at_least
 from curation.services.scorer_splits import VAL_SHARE, Splits, chosen_splits
 from curation.services.splits import check_split
 from hits.models import Job
-from hits.services import jobs
 from hits.services.errors import Refused
+from hits.services.jobs import jobs
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +123,7 @@ def keep_row(*, evaluation: Evaluation, recipe: Recipe) -> None:
 def request_ablations(
     *, version: DatasetVersion, options: AblationOptions, by: AbstractBaseUser | None, queue: bool = True
 ) -> Job:
-    """Queue the making of rows; ``queue`` as for ``hits.services.jobs.enqueue``.
+    """Queue the making of rows; ``queue`` as for ``hits.services.jobs.jobs.enqueue``.
 
     Raises:
         Refused: a draft, or a split without pairs.

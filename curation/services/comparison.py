@@ -31,11 +31,12 @@ from curation.services.scorers import resolved_encoder
 from curation.services.versions import check_selection
 from curation.versions.selection import Selection
 from hits.models import Batch, Job, Project
-from hits.services import audit, jobs
+from hits.services import audit
 from hits.services.errors import Conflict, Refused
-from hits.services.launch import Terms
-from validation.domain.control_types import Rates
-from validation.domain.material import CandidateToRate, SetToJudge
+from hits.services.jobs import jobs
+from hits.services.launching.terms import Terms
+from validation.domain.judging.quality_check_types import Rates
+from validation.domain.judging.round_material import CandidateToRate, SetToJudge
 from validation.services.judging import RoundPlan, launch_comparison
 
 PER_PAGE = (5, 10)

@@ -18,9 +18,10 @@ from curation.selectors.jobs import DEDUPLICATE
 from curation.services.leakage import which_stays
 from curation.services.sources import TITLES
 from hits.models import Image, Job, Project
-from hits.services import audit, jobs
-from hits.services.duplicates import add_duplicates, mark_duplicates, offer_again, restore_marks
+from hits.services import audit
 from hits.services.errors import Conflict, Refused
+from hits.services.images.duplicates import add_duplicates, mark_duplicates, offer_again, restore_marks
+from hits.services.jobs import jobs
 
 KEEPS = ("random", "medoid", "largest", "first")
 MIB = 2**20

@@ -18,8 +18,8 @@ from curation.versions.selection import WORDS
 from curation.versions.splits import UnknownSplit
 from hits.domain.hashing import content_sha256
 from hits.models import Job
-from hits.services import jobs
 from hits.services.errors import Refused
+from hits.services.jobs import jobs
 
 SHOWN_ROWS = 50
 AT_ONCE = 2000  # pairs that are planned while a page is made

@@ -11,8 +11,9 @@ from curation.evaluation.errors import AGREEMENT
 from curation.models import ErrorAnalysis, Evaluation, EvaluationSource
 from curation.selectors.jobs import ERROR_ANALYSIS
 from curation.services.options import check_at_least
-from hits.services import audit, jobs
+from hits.services import audit
 from hits.services.errors import Refused
+from hits.services.jobs import jobs
 
 MOST_SHOWN = 48
 _HIGHEST_AGREEMENT = 100.0
@@ -45,7 +46,7 @@ class ErrorOptions:
 def request_error_analysis(
     *, evaluation: Evaluation, options: ErrorOptions, by: AbstractBaseUser | None, queue: bool = True
 ) -> ErrorAnalysis:
-    """Return a new analysis whose job is queued; ``queue`` as for ``hits.services.jobs.enqueue``.
+    """Return a new analysis whose job is queued; ``queue`` as for ``hits.services.jobs.jobs.enqueue``.
 
     Raises:
         Refused: the evaluation is not done, has no comparison task, or is not of a model.

@@ -21,10 +21,11 @@ from curation.services.scorers import resolved_encoder
 from curation.services.splits import check_split, check_version
 from curation.versions.splits import UnknownSplit, split_of
 from hits.domain.hashing import content_sha256
-from hits.domain.regions import RegionMode
+from hits.domain.images.region_drawing import RegionMode
 from hits.models import Project
-from hits.services import audit, jobs
+from hits.services import audit
 from hits.services.errors import Refused
+from hits.services.jobs import jobs
 
 JUDGMENTS_LABEL = "People"
 INFERENCE = "inference"

@@ -18,10 +18,10 @@ from curation.selectors.jobs import FEATURES
 from curation.services.options import check_at_least, check_one_of
 from curation.services.scorers import resolved_encoder
 from hits.domain.hashing import content_sha256
-from hits.domain.regions import RegionMode
+from hits.domain.images.region_drawing import RegionMode
 from hits.models import Job, Project
-from hits.services import jobs
 from hits.services.errors import Refused
+from hits.services.jobs import jobs
 
 TEXTS = ("inference", "clue")
 SUBJECTS = tuple(subject.value for subject in Subject)

@@ -13,8 +13,9 @@ from curation.selectors.jobs import LEAKAGE
 from curation.selectors.leakage import split_sizes, standing_verdict
 from curation.sources.leakage import LEAST_THRESHOLD
 from hits.models import Image, Job, Project
-from hits.services import duplicates, jobs
 from hits.services.errors import Refused
+from hits.services.images import duplicates
+from hits.services.jobs import jobs
 
 MOST_PAIRS = 20_000
 # Whose pictures are kept when two splits share one: results are reported on the first that there is.

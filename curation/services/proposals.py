@@ -13,8 +13,9 @@ from curation.models import ImageProposals, ProposalOverlap, ProposalRun
 from curation.proposals.detector import CLASSICAL, LIMIT, DetectorUnavailable, Row, check_name
 from curation.selectors.jobs import OVERLAPS, PROPOSALS
 from hits.models import Image, Job, Project
-from hits.services import audit, jobs
+from hits.services import audit
 from hits.services.errors import Conflict, Refused
+from hits.services.jobs import jobs
 
 FILE = "file:"
 LAYOUTS = ("auto", "corners", "sizes")

@@ -19,8 +19,9 @@ from curation.selectors.scorers import PREFIX
 from curation.services.scorer_splits import VAL_SHARE, check_batch, chosen_splits
 from curation.services.splits import check_sealed, check_version
 from hits.models import Job, Project
-from hits.services import audit, jobs
+from hits.services import audit
 from hits.services.errors import Refused
+from hits.services.jobs import jobs
 
 CLIP = "clip:"
 PUBLISHED = "clip:openai/clip-vit-base-patch16"

@@ -10,8 +10,8 @@ from curation.selectors.jobs import SHORTCUTS
 from curation.services.options import check_at_least
 from curation.services.splits import check_split
 from hits.models import Job
-from hits.services import jobs
 from hits.services.errors import Refused
+from hits.services.jobs import jobs
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class ShortcutOptions:
 def request_shortcuts(
     *, version: DatasetVersion, options: ShortcutOptions, by: AbstractBaseUser | None, queue: bool = True
 ) -> Job:
-    """Queue the audits of shortcuts; ``queue`` as for ``hits.services.jobs.enqueue``.
+    """Queue the audits of shortcuts; ``queue`` as for ``hits.services.jobs.jobs.enqueue``.
 
     Raises:
         Refused: a draft, or a split without pairs.

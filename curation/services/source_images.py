@@ -20,7 +20,7 @@ from curation.sources.fence import Fence
 from curation.sources.records import SourceImage, SourcePlan, SourceRegion
 from hits.models import Image, Project
 from hits.services.errors import BadFile, Refused
-from hits.services.images import (
+from hits.services.images.import_image import (
     Description,
     Incoming,
     Prepared,
@@ -29,7 +29,7 @@ from hits.services.images import (
     store_images,
     url_taken,
 )
-from hits.services.jobs import Progress
+from hits.services.jobs.jobs import Progress
 
 BATCH = 16
 DECODERS = min(4, os.cpu_count() or 1)

@@ -18,9 +18,10 @@ from curation.sources.records import SPLITS, SourceImage, SourcePlan, SourceRegi
 from curation.sources.vcr import EntityCount, Vcr, read_vcr
 from curation.sources.visual_genome import VisualGenome, read_visual_genome
 from hits.models import Job, Project
-from hits.services import audit, jobs
+from hits.services import audit
 from hits.services.errors import NotStarted, Refused
-from hits.services.jobs import Progress
+from hits.services.jobs import jobs
+from hits.services.jobs.jobs import Progress
 
 Wanted = VisualGenome | Vcr
 AS_PUBLISHED = ImportOptions()

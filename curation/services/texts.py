@@ -22,8 +22,9 @@ from curation.selectors.jobs import ANALYSE_TEXTS
 from curation.services.options import check_at_least, check_one_of
 from curation.texts.captions import Measure
 from hits.models import Job, Project
-from hits.services import audit, jobs
+from hits.services import audit
 from hits.services.errors import BadFile, NoRoom, Refused
+from hits.services.jobs import jobs
 
 FOLDER = "texts"  # below the media folder: files that analyses read
 LARGEST_FILE = 64 * 2**20
@@ -170,7 +171,7 @@ def _with_file(name: str, value: str, file: str) -> None:
 def request_analysis(
     *, project: Project, options: Options, by: AbstractBaseUser | None, queue: bool = True
 ) -> Job:
-    """Queue an analysis of the project's approved pairs; ``queue`` as for ``hits.services.jobs.enqueue``.
+    """Queue an analysis of the project's approved pairs; ``queue`` as for ``hits.services.jobs.jobs.enqueue``.
 
     Raises:
         Refused: no approved pair (of that split).

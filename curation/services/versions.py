@@ -29,8 +29,9 @@ from hits.domain.crashpoints import crash_point
 from hits.domain.states import AssignmentStatus
 from hits.models import Assignment, AuditEvent, Image, Job, Project, Record
 from hits.selectors.batches import one_by_one
-from hits.services import audit, jobs
+from hits.services import audit
 from hits.services.errors import Conflict, Refused
+from hits.services.jobs import jobs
 from hits.storage import sha256_of
 from validation.models import DecisionRun
 

@@ -3,7 +3,7 @@
 from celery import shared_task
 
 from curation.selectors.jobs import ABLATIONS, ERROR_ANALYSIS, SHORTCUTS
-from hits.services import jobs
+from hits.services.jobs import jobs
 
 
 @shared_task(name=ABLATIONS)
@@ -32,6 +32,6 @@ def analyse_errors(job_id: int) -> None:
     """Analyse an evaluation's errors."""
     with jobs.claimed(job_id) as progress:
         if progress is not None:
-            from curation.pipelines import error_analysis  # noqa: PLC0415 - loads model libraries
+            from curation.pipelines.evaluation import error_analysis  # noqa: PLC0415 - loads model libraries
 
             jobs.set_result(job=progress.job, **error_analysis.analyse_errors(progress))

@@ -4,7 +4,7 @@ from celery import shared_task
 
 from curation.selectors.jobs import DEDUPLICATE
 from curation.services import DedupOptions
-from hits.services import jobs
+from hits.services.jobs import jobs
 
 
 @shared_task(name=DEDUPLICATE)

@@ -4,7 +4,7 @@ from celery import shared_task
 
 from curation.models import Evaluation
 from curation.selectors.jobs import EVALUATE
-from hits.services import jobs
+from hits.services.jobs import jobs
 
 
 @shared_task(name=EVALUATE)
@@ -12,7 +12,7 @@ def evaluate(job_id: int) -> None:
     """Measure how well something scores one split of a sealed version."""
     with jobs.claimed(job_id) as progress:
         if progress is not None:
-            from curation.pipelines.evaluate import run_evaluation  # noqa: PLC0415 - loads model libraries
+            from curation.pipelines.evaluation.evaluate import run_evaluation  # noqa: PLC0415 - loads model libraries
 
             job = progress.job
             row = Evaluation.objects.select_related("project", "version", "scorer").get(

@@ -3,7 +3,7 @@
 from celery import shared_task
 
 from curation.selectors.jobs import FEATURE_SHARD, FEATURES
-from hits.services import jobs
+from hits.services.jobs import jobs
 
 
 @shared_task(name=FEATURES)

@@ -4,7 +4,7 @@ from celery import shared_task
 
 from curation.models import ProposalRun
 from curation.selectors.jobs import OVERLAPS, PROPOSALS, PROPOSALS_PART
-from hits.services import jobs
+from hits.services.jobs import jobs
 
 
 @shared_task(name=PROPOSALS)

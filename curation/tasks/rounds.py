@@ -5,7 +5,7 @@ from celery import shared_task
 from curation.selectors import rounds
 from curation.selectors.jobs import COMPARISON_ROUND
 from curation.services import RoundOptions
-from hits.services import jobs
+from hits.services.jobs import jobs
 
 
 @shared_task(name=COMPARISON_ROUND)

@@ -3,7 +3,7 @@
 from celery import shared_task
 
 from curation.selectors.jobs import IMPORT_SCORER, TRAIN_SCORER
-from hits.services import jobs
+from hits.services.jobs import jobs
 
 
 @shared_task(name=TRAIN_SCORER)
@@ -11,9 +11,9 @@ def train_scorer(job_id: int) -> None:
     """Train a scorer, or go on with it."""
     with jobs.claimed(job_id) as progress:
         if progress is not None:
-            from curation.pipelines import training  # noqa: PLC0415 - loads model libraries
+            from curation.pipelines.training import train_scorer  # noqa: PLC0415 - loads model libraries
 
-            jobs.set_result(job=progress.job, **training.train_scorer(progress))
+            jobs.set_result(job=progress.job, **train_scorer.train_scorer(progress))
 
 
 @shared_task(name=IMPORT_SCORER)
@@ -21,6 +21,6 @@ def import_scorer(job_id: int) -> None:
     """Take a scorer's folder in."""
     with jobs.claimed(job_id) as progress:
         if progress is not None:
-            from curation.pipelines import scorer_import  # noqa: PLC0415 - loads model libraries
+            from curation.pipelines.training import scorer_import  # noqa: PLC0415 - loads model libraries
 
             jobs.set_result(job=progress.job, **scorer_import.import_scorer(progress))

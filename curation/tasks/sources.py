@@ -5,7 +5,7 @@ from celery import shared_task
 from curation.selectors.jobs import IMPORT_SOURCE, LEAKAGE
 from curation.services.leakage import LeakageOptions
 from curation.services.sources import import_source, options_of, wanted_of
-from hits.services import jobs
+from hits.services.jobs import jobs
 
 
 @shared_task(name=IMPORT_SOURCE)

@@ -3,7 +3,7 @@
 from celery import shared_task
 
 from curation.selectors.jobs import ANALYSE_TEXTS
-from hits.services import jobs
+from hits.services.jobs import jobs
 
 
 @shared_task(name=ANALYSE_TEXTS)
@@ -12,13 +12,13 @@ def analyse_texts(job_id: int) -> None:
     with jobs.claimed(job_id) as progress:
         if progress is not None:
             # Inside the claim, so that a missing library fails the job instead of leaving it queued.
-            from curation.pipelines import texts  # noqa: PLC0415 - loads model libraries
+            from curation.pipelines.texts import text_analysis  # noqa: PLC0415 - loads model libraries
 
             job = progress.job
             assert job.project is not None
-            found = texts.analyse_texts(
+            found = text_analysis.analyse_texts(
                 project=job.project,
-                options=texts.options_of(job.args["kind"], job.args["options"]),
+                options=text_analysis.options_of(job.args["kind"], job.args["options"]),
                 by=job.created_by,
                 progress=progress,
             )

@@ -5,7 +5,7 @@ from celery import shared_task
 from curation.models import DatasetVersion
 from curation.selectors.jobs import PLAN, SEAL
 from curation.services import export_folder, plan_draft, seal_version
-from hits.services import jobs
+from hits.services.jobs import jobs
 
 
 @shared_task(name=SEAL)

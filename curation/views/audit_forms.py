@@ -13,7 +13,7 @@ from curation.models import TextAnalysis
 from curation.records import InvalidInput
 from curation.services.audits import MOST_NAME, MOST_READERS
 from hits.forms import PageForm
-from validation.domain.sampling import MOST_SEED, NO_SPLIT
+from validation.domain.judging.sampling import MOST_SEED, NO_SPLIT
 from validation.views.judging_forms import SEEDS
 
 OWN = "own"

@@ -9,9 +9,9 @@ from curation.audits.codebook import YES, Choice, Code, Codebook, CodeKind, Show
 from curation.audits.figures import AgreementFigures, CodeFigures, ReadItem, Share, ValueFigures
 from curation.audits.readings import ItemState
 from curation.models import AuditItem
-from hits.domain.facts import ImageFacts
-from hits.selectors.images import facts
-from validation.domain import plots
+from hits.domain.images.image_facts import ImageFacts
+from hits.selectors.images.images import facts
+from validation.domain.reports import plots
 
 PREFIX = "code-"
 

@@ -28,7 +28,7 @@ from curation.services import audits as services
 from curation.services.comparison import splits_in_use
 from curation.views import audit_parts as parts
 from curation.views.audit_forms import AuditForm
-from hits.domain.csv_download import csv_lines
+from hits.domain.files.csv_download import csv_lines
 from hits.models import Project
 from hits.services.errors import Conflict, Refused
 from hits.views.access import project_page

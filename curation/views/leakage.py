@@ -28,16 +28,16 @@ from curation.services import leakage as services
 from curation.services.sources import TITLES
 from curation.sources.identity import identities
 from curation.sources.leakage import LEAST_THRESHOLD
-from hits.domain.facts import ImageFacts
+from hits.domain.images.image_facts import ImageFacts
 from hits.domain.states import OPEN_JOB_STATES
 from hits.forms import PageForm
 from hits.models import Image, Project
-from hits.selectors.images import facts
-from hits.services.duplicates import offer_again
+from hits.selectors.images.images import facts
 from hits.services.errors import Refused
+from hits.services.images.duplicates import offer_again
 from hits.views.access import project_page
 from hits.views.who import person
-from validation.domain import plots
+from validation.domain.reports import plots
 
 PAIRS_PER_PAGE = 12
 ALL = "all"

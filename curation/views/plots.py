@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from curation.evaluation.measures import COMPARISON, P_AT_1, Measure
-from validation.domain.plots import apart, decimals, percent, pixels, round_up
+from validation.domain.reports.plots import apart, decimals, percent, pixels, round_up
 
 ROOM = 0.04  # of an axis, left empty at either end
 TOP, WIDTH = 14.0, 1000.0  # pixels above a plot, units across

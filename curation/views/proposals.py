@@ -21,11 +21,11 @@ from curation.selectors.jobs import OVERLAPS, PROPOSALS, latest_job
 from curation.services import proposals as services
 from curation.versions.plan import image_url
 from curation.views.import_proposals import file_form
-from hits.domain.facts import ImageFacts
+from hits.domain.images.image_facts import ImageFacts
 from hits.domain.states import OPEN_JOB_STATES
 from hits.forms import PageForm
 from hits.models import Job, Project
-from hits.selectors.images import facts
+from hits.selectors.images.images import facts
 from hits.services.errors import Conflict, Refused
 from hits.views.access import project_page
 from hits.views.who import person

@@ -19,7 +19,7 @@ from curation.negatives.options import (
     Strictness,
     VerbatimCap,
 )
-from hits.domain.evidence import words as plain
+from hits.domain.answers.evidence import words as plain
 
 REASONS = {
     "gold_is_best": "Nothing is more plausible than its own inference",

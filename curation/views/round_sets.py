@@ -7,9 +7,9 @@ from typing import Any
 from curation.models import ComparisonRound, ComparisonSet, Pair
 from curation.negatives.options import Diversity, Strictness, VerbatimCap
 from curation.selectors import pairs as collected
-from hits.domain.facts import ImageFacts
+from hits.domain.images.image_facts import ImageFacts
 from hits.models import Project
-from hits.selectors.images import facts
+from hits.selectors.images.images import facts
 
 GONE = "(no longer there)"
 EDGE = 4.0  # percent of a plot's width that stays free at each end

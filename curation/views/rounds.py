@@ -29,13 +29,13 @@ from hits.domain.states import OPEN_JOB_STATES
 from hits.forms import launch_key
 from hits.forms.hourly import offer_fair_reward
 from hits.models import Project
-from hits.services import launch
 from hits.services.errors import Refused
+from hits.services.launching import launch
 from hits.views.access import project_page
 from hits.views.balance import forget_balance
 from hits.views.costs import refusal_context, with_funds
 from hits.views.who import person
-from validation.domain import plots
+from validation.domain.reports import plots
 from validation.selectors.judging import comparison
 from validation.services.judging import usual_pool
 

@@ -18,7 +18,7 @@ from hits.models import Job, Project
 from hits.services.errors import Refused
 from hits.views.access import project_page
 from hits.views.who import person
-from validation.domain import plots
+from validation.domain.reports import plots
 
 JOBS_SHOWN = 10
 PROBLEMS_SHOWN = 5

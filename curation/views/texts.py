@@ -21,9 +21,9 @@ from curation.services import splits_in_use
 from curation.services import texts as services
 from curation.views import texts_charts as charts
 from curation.views.texts_forms import FORMS, AnalysisForm, ReadingForm
-from hits.domain.csv_download import csv_lines, words
+from hits.domain.files.csv_download import csv_lines, words
 from hits.models import Job, Project
-from hits.selectors.images import facts
+from hits.selectors.images.images import facts
 from hits.services.errors import Refused
 from hits.views.access import project_page
 from hits.views.who import person

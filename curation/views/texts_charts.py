@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from validation.domain.plots import percent, pixels
+from validation.domain.reports.plots import percent, pixels
 
 TOP, HEIGHT = 48.0, 90.0  # of a histogram's bars, in pixels
 HUES = 6

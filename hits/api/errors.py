@@ -9,9 +9,9 @@ from rest_framework.response import Response
 from rest_framework.views import exception_handler
 
 from hits.kind import InvalidInput
+from hits.services.collecting.page_keys import BadToken
+from hits.services.collecting.submit import AnotherTab, NotEligible
 from hits.services.errors import Conflict, Refused, TooLarge
-from hits.services.page_keys import BadToken
-from hits.services.submit import AnotherTab, NotEligible
 
 _STATUS: list[tuple[type[Exception], int]] = [
     (BadToken, status.HTTP_401_UNAUTHORIZED),

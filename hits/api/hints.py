@@ -8,9 +8,9 @@ from hits.api.hit_page import BeginThrottle, HitPageView, TokenThrottle, page_ke
 from hits.domain.hashing import canonical_json
 from hits.hints.client import EncoderClient
 from hits.selectors import hints, pages
+from hits.services.collecting.page_keys import find_hit
+from hits.services.collecting.submit import MAX_ANSWER_BYTES, NotEligible
 from hits.services.errors import Refused, TooLarge
-from hits.services.page_keys import find_hit
-from hits.services.submit import MAX_ANSWER_BYTES, NotEligible
 
 # One a web process, so that all its threads know when the encoder did not answer.
 _encoder = EncoderClient(settings.HINTS_SOCKET)

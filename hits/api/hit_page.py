@@ -16,10 +16,10 @@ from hits.domain.states import Purpose
 from hits.models import Attempt, Submission
 from hits.selectors import feedback
 from hits.selectors import submissions as read
+from hits.selectors.eligibility.attempt_proof import has_proof
 from hits.selectors.pages import page_unit_of
-from hits.selectors.proof import has_proof
-from hits.services import submit
-from hits.services.page_keys import BadToken, PageKey, read_token
+from hits.services.collecting import submit
+from hits.services.collecting.page_keys import BadToken, PageKey, read_token
 
 MAX_REVISION = 2**31 - 2  # one less than the column's largest, since saving adds one
 

@@ -6,7 +6,7 @@ from typing import IO, Any
 from rest_framework.exceptions import ParseError
 from rest_framework.parsers import JSONParser
 
-from hits.domain.kept_json import unkept
+from hits.domain.answers.storable_json import unkept
 from hits.kind import FieldError, InvalidInput
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from hits.domain.pay import Spread
+from hits.domain.money.pay import Spread
 from hits.domain.quantiles import reaching
 
 LEFT, RIGHT, TOP, BOTTOM = 30.0, 488.0, 14.0, 164.0

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from hits.domain.geometry import Box
+from hits.domain.images.geometry import Box
 
 MAX_SUMMARY = 200
 MAX_BODY = 20_000

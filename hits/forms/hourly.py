@@ -5,12 +5,12 @@ from typing import Any
 
 from django import forms
 
-from hits.domain.forecast import Forecast
-from hits.domain.money import format_dollars
-from hits.domain.pay import HOUR
+from hits.domain.money.pay import HOUR
+from hits.domain.money.pay_forecast import Forecast
+from hits.domain.money.usd import format_dollars
 from hits.kind import HitKind
 from hits.models import Project
-from hits.selectors.forecast import forecast_for
+from hits.selectors.money.pay_forecast import forecast_for
 
 STEP_CENTS = 5  # a default is rounded up to a sum that people would type
 

@@ -5,7 +5,7 @@ from typing import Any, TypeAlias
 
 from django import forms
 
-from hits.domain.geometry import Box
+from hits.domain.images.geometry import Box
 from hits.domain.instructions import (
     MAX_BODY,
     MAX_EXAMPLE_TEXT,

@@ -6,20 +6,21 @@ from typing import Any
 
 from django import forms
 
-from hits.domain.countries import codes_from
-from hits.domain.money import parse_typed_usd
-from hits.domain.opinions import MOST_PER_HIT
-from hits.domain.photo_choice import ChoiceError, How, PhotoChoice
-from hits.domain.pool import Pool
-from hits.domain.qualifications import MAX_LOCALES
+from hits.domain.images.image_selection import ChoiceError, How, PhotoChoice
+from hits.domain.money.usd import parse_typed_usd
 from hits.domain.states import UnitScope
+from hits.domain.units.redundancy import MOST_PER_HIT
+from hits.domain.workers.countries import codes_from
+from hits.domain.workers.qualification_pools import Pool
+from hits.domain.workers.requirements import MAX_LOCALES
 from hits.forms.parts import MoneyField, PageForm, SumField
 from hits.kind import HitKind
 from hits.models import Instructions
 from hits.mturk.environments import current
-from hits.selectors.access import WhoMay, holders_of, in_words, listed
-from hits.services.access import ASKED_FOR, PAPER_COUNTRIES, access_for
-from hits.services.launch import MAX_OPINIONS, MOST_EACH, Access, Terms
+from hits.selectors.eligibility.requirement_labels import WhoMay, holders_of, in_words, listed
+from hits.services.launching.eligibility import ASKED_FOR, PAPER_COUNTRIES, access_for
+from hits.services.launching.launch import MOST_EACH
+from hits.services.launching.terms import MAX_OPINIONS, Access, Terms
 
 LONGEST_KEY = 64
 

@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from hits.domain.money import format_dollars
+from hits.domain.money.usd import format_dollars
 from hits.forms.parts import PageForm, SumField
 from hits.models import Batch, Project
-from hits.services.budget import MAX_TARGET_CENTS
+from hits.services.money.budget import MAX_TARGET_CENTS
 
 
 class ProjectMoneyForm(PageForm):

@@ -4,8 +4,8 @@ from typing import Any
 
 from django import forms
 
-from hits.domain.money import format_dollars, format_usd, parse_typed_usd, parse_usd
-from hits.services.launch import MOST_CENTS
+from hits.domain.money.usd import format_dollars, format_usd, parse_typed_usd, parse_usd
+from hits.services.launching.terms import MOST_CENTS
 
 
 class PageForm(forms.Form):

@@ -12,8 +12,8 @@ from hits.forms.parts import PageForm
 from hits.kind import HitKind
 from hits.models import TaskTemplate
 from hits.selectors.listing import Listing
-from hits.services.launch import Terms
-from hits.services.templates import MAX_DESCRIPTION, MAX_KEYWORDS, MAX_NAME, MAX_TITLE
+from hits.services.launching.template_launch import MAX_DESCRIPTION, MAX_KEYWORDS, MAX_NAME, MAX_TITLE
+from hits.services.launching.terms import Terms
 
 MAX_ROWS_BYTES = 2_000_000  # comes along from step to step; what is larger goes by the command line
 _AREA = {"rows": 12, "spellcheck": "false", "wrap": "off"}

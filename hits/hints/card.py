@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Protocol
 
-from hits.domain.geometry import Box
+from hits.domain.images.geometry import Box
 
 LONGEST_TEXT = 1000  # characters of a field that rules look at; more than any field may hold
 LONGEST_QUOTE = 200

@@ -7,9 +7,9 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from hits.domain.checks import ALIKE, similarity
-from hits.domain.geometry import Box, covered_share
-from hits.domain.pronouns import find_pronouns
+from hits.domain.answers.pronouns import find_pronouns
+from hits.domain.answers.review_flags import ALIKE, similarity
+from hits.domain.images.geometry import Box, covered_share
 from hits.hints import words
 from hits.hints.caption import caption_span
 from hits.hints.card import LONGEST_QUOTE, Card, Field, Hint, Rule, Size

@@ -11,8 +11,8 @@ from hits.management.base import DeerstalkerCommand, bad_input, emit_json
 from hits.management.progress import ProgressLines
 from hits.models import Job
 from hits.selectors.jobs import counts, speed_of
-from hits.services import jobs
 from hits.services.errors import Conflict
+from hits.services.jobs import jobs
 
 
 def absolute_path(given: str) -> str:

@@ -3,17 +3,17 @@
 from argparse import ArgumentParser
 from typing import Any
 
-from hits.domain.countries import codes_from
-from hits.domain.pool import Pool
 from hits.domain.states import UnitScope
+from hits.domain.workers.countries import codes_from
+from hits.domain.workers.qualification_pools import Pool
 from hits.kind import HitKind
 from hits.management.base import bad_input
 from hits.management.publishing import account_cents
 from hits.models import Instructions, Project
 from hits.selectors.instructions import of_kind
-from hits.services.access import ASKED_FOR, access_for
 from hits.services.errors import Refused
-from hits.services.launch import Access, Terms
+from hits.services.launching.eligibility import ASKED_FOR, access_for
+from hits.services.launching.terms import Access, Terms
 
 
 def add_terms(parser: ArgumentParser, *, reward_needed: bool = True) -> None:

@@ -11,8 +11,8 @@ from hits.management.base import bad_input, emit_json
 from hits.models import Batch, Hit
 from hits.mturk.boto import marketplace
 from hits.services.errors import Conflict, Refused
-from hits.services.publish import publish_batch
-from hits.services.publisher import is_held
+from hits.services.publishing.publish import publish_batch
+from hits.services.publishing.publisher_lease import is_held
 
 SECONDS = 0.5  # between two looks at somebody else's publication
 

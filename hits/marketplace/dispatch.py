@@ -9,7 +9,7 @@ from typing import Any
 from django.conf import settings
 from django.db import OperationalError, transaction
 
-from hits.domain.access_keys import derive_secret
+from hits.domain.mturk_formats.access_keys import derive_secret
 
 from . import shapes, sigv4, wire
 from .clock import wall_now

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from hits.domain.qualifications import Comparator, Guards, Requirement
-from hits.domain.subdivisions import join_place, split_place
+from hits.domain.workers.requirements import Comparator, Guards, Requirement
+from hits.domain.workers.subdivisions import join_place, split_place
 
 
 def requirement_of(row: dict[str, Any]) -> Requirement:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from celery import shared_task
 
-from hits.domain import turns
+from hits.domain.jobs import turns
 from hits.marketplace.models import Clock
 from hits.marketplace.services import events, hits, lifecycle, notifications
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from hits.domain.qualifications import (
+from hits.domain.workers.requirements import (
     LOCALE,
     NUMBER_APPROVED,
     PERCENT_ABANDONED,
@@ -19,7 +19,7 @@ from hits.domain.qualifications import (
     Comparator,
     Requirement,
 )
-from hits.domain.subdivisions import join_place, place_name, split_place
+from hits.domain.workers.subdivisions import join_place, place_name, split_place
 
 # What our own requester side ends a bonus's reason with, to find the payment again.
 _REFERENCE = re.compile(r"(?<=\S)\s+Reference [0-9a-f]{16}\s*\Z")

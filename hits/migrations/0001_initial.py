@@ -2,7 +2,6 @@
 
 import django.core.serializers.json
 import django.db.models.deletion
-import hits.domain.states
 import uuid
 from django.conf import settings
 from django.db import migrations, models
@@ -58,7 +57,7 @@ class Migration(migrations.Migration):
                 ('generation', models.PositiveIntegerField(default=1)),
                 ('token', models.CharField(max_length=64, unique=True)),
                 ('annotation', models.CharField(max_length=255)),
-                ('state', models.CharField(default=hits.domain.states.HitState['PLANNED'], max_length=12)),
+                ('state', models.CharField(default='planned', max_length=12)),
                 ('attempt_at', models.DateTimeField(null=True)),
                 ('hit_id', models.CharField(blank=True, max_length=64, null=True)),
                 ('max_assignments', models.PositiveIntegerField()),
@@ -151,7 +150,7 @@ class Migration(migrations.Migration):
                 ('amount_cents', models.PositiveIntegerField(default=0)),
                 ('fee_cents', models.PositiveIntegerField(default=0)),
                 ('token', models.CharField(max_length=64, unique=True)),
-                ('state', models.CharField(default=hits.domain.states.CallState['PLANNED'], max_length=10)),
+                ('state', models.CharField(default='planned', max_length=10)),
                 ('attempt_at', models.DateTimeField(null=True)),
                 ('done_at', models.DateTimeField(null=True)),
                 ('error', models.CharField(blank=True, max_length=400)),
@@ -178,7 +177,7 @@ class Migration(migrations.Migration):
                 ('task', models.CharField(max_length=80)),
                 ('title', models.CharField(max_length=160)),
                 ('args', models.JSONField(default=dict)),
-                ('state', models.CharField(default=hits.domain.states.JobState['QUEUED'], max_length=10)),
+                ('state', models.CharField(default='queued', max_length=10)),
                 ('done', models.PositiveIntegerField(default=0)),
                 ('total', models.PositiveIntegerField(default=0)),
                 ('cursor', models.JSONField(default=dict)),
@@ -441,7 +440,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             model_name='hit',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('state', hits.domain.states.HitState['LIVE']), _negated=True), ('hit_id__isnull', False), _connector='OR'), name='live_hit_has_an_id'),
+            constraint=models.CheckConstraint(condition=models.Q(models.Q(('state', 'live'), _negated=True), ('hit_id__isnull', False), _connector='OR'), name='live_hit_has_an_id'),
         ),
         migrations.AddConstraint(
             model_name='unit',
@@ -469,6 +468,6 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             model_name='assignment',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('match', hits.domain.states.Match['MATCHED']), _negated=True), ('submission__isnull', False), _connector='OR'), name='matched_has_submission'),
+            constraint=models.CheckConstraint(condition=models.Q(models.Q(('match', 'matched'), _negated=True), ('submission__isnull', False), _connector='OR'), name='matched_has_submission'),
         ),
     ]

@@ -2,7 +2,7 @@
 
 from django.db import migrations
 
-from hits.domain.triggers import statements
+from hits.domain.database.append_only_triggers import statements
 
 TABLES = [
     "hits_auditevent",

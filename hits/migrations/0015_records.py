@@ -6,7 +6,7 @@ The rows are copied by the next migration: PostgreSQL changes no table that has 
 import django.db.models.deletion
 from django.db import migrations, models
 
-from hits.domain.triggers import statements
+from hits.domain.database.append_only_triggers import statements
 
 TABLES = ["hits_record", "hits_recordimage"]
 

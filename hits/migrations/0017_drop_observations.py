@@ -2,7 +2,7 @@
 
 from django.db import migrations
 
-from hits.domain.one_way import KeepsRows
+from hits.domain.database.irreversible_migration import KeepsRows
 
 FIELD = {
     "sqlite": ("json_extract(r.fields, '$.{name}')", "json(json_extract(r.fields, '$.boxes'))", "json(o.boxes)"),

@@ -2,8 +2,8 @@
 
 from django.db import migrations, models
 
-from hits.domain.one_way import KeepsRows
-from hits.domain.triggers import TriggerKeeper
+from hits.domain.database.irreversible_migration import KeepsRows
+from hits.domain.database.append_only_triggers import TriggerKeeper
 
 keeper = TriggerKeeper("hits_project")
 

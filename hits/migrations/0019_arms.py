@@ -2,7 +2,7 @@
 
 from django.db import migrations, models
 
-from hits.domain.one_way import KeepsRows
+from hits.domain.database.irreversible_migration import KeepsRows
 
 
 class Migration(migrations.Migration):

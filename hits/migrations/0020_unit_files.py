@@ -4,7 +4,7 @@ import django.db.models.deletion
 from django.conf import settings
 from django.db import migrations, models
 
-from hits.domain.one_way import KeepsRows
+from hits.domain.database.irreversible_migration import KeepsRows
 
 
 class Migration(migrations.Migration):

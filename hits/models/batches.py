@@ -6,7 +6,7 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
-from hits.domain.money import LOCAL_FEES, FeeSchedule, fee_schedule
+from hits.domain.money.fees import LOCAL_FEES, FeeSchedule, fee_schedule
 from hits.domain.states import BatchState, HitState, UnitScope
 from hits.models.base import AppendOnly
 from hits.models.images import Image

@@ -3,7 +3,7 @@
 from django.db import models
 from django.db.models import Q
 
-from hits.domain.queues import Queue
+from hits.domain.jobs.queues import Queue
 from hits.domain.states import OPEN_JOB_STATES, JobState
 from hits.models.base import Created
 from hits.models.projects import Project

@@ -4,8 +4,8 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
-from hits.domain.qualifications import Comparator, Guards
 from hits.domain.states import CallState, WorkerAction
+from hits.domain.workers.requirements import Comparator, Guards
 from hits.models.base import AppendOnly
 from hits.models.batches import Batch
 from hits.models.people import Worker

@@ -18,8 +18,8 @@ from django.conf import settings
 from django.db import transaction
 from django.utils.module_loading import import_string
 
-from hits.domain.access_keys import derive_secret
-from hits.domain.money import format_usd, parse_usd
+from hits.domain.money.usd import format_usd, parse_usd
+from hits.domain.mturk_formats.access_keys import derive_secret
 from hits.mturk.environments import REGION, Environment, current, is_own
 from hits.mturk.port import (
     Balance,

@@ -6,7 +6,7 @@ from urllib.parse import SplitResult, urlsplit
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
-from hits.domain.money import AMAZON_FEES, FeeSchedule, fee_schedule
+from hits.domain.money.fees import AMAZON_FEES, FeeSchedule, fee_schedule
 from hits.mturk.port import Environment
 
 REGION = "us-east-1"  # the only region with a documented endpoint; botocore would invent others

@@ -10,8 +10,8 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Protocol
 
-from hits.domain.money import FeeSchedule
-from hits.domain.qualifications import Requirement
+from hits.domain.money.fees import FeeSchedule
+from hits.domain.workers.requirements import Requirement
 
 # The platform's name for one condition of a HIT type; its comparator and guards are the domain's enums.
 QualificationRequirement = Requirement

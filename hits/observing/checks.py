@@ -7,9 +7,9 @@ drawn under another observation's number, clues said twice, and answers given wi
 from collections.abc import Sequence
 from itertools import combinations
 
-from hits.domain.checks import ALIKE, Check, pace, similarity, words_of
-from hits.domain.geometry import Box, covered_share
-from hits.domain.pronouns import find_pronouns
+from hits.domain.answers.pronouns import find_pronouns
+from hits.domain.answers.review_flags import ALIKE, Check, pace, similarity, words_of
+from hits.domain.images.geometry import Box, covered_share
 from hits.observing.pairs import ObservationPair
 
 TINY_SHARE = 0.003

@@ -6,12 +6,12 @@ from typing import Any, ClassVar
 
 from pydantic import Field
 
-from hits.domain.checks import Check, pace
-from hits.domain.evidence import Row
-from hits.domain.facts import ImageFacts
-from hits.domain.geometry import Box, BoxError, parse_box
-from hits.domain.records import Record
-from hits.domain.text import MAX_CLUE, MAX_INFERENCE, TextError, clean_line
+from hits.domain.answers.evidence import Row
+from hits.domain.answers.records import Record
+from hits.domain.answers.review_flags import Check, pace
+from hits.domain.answers.text import MAX_CLUE, MAX_INFERENCE, TextError, clean_line
+from hits.domain.images.geometry import Box, BoxError, parse_box
+from hits.domain.images.image_facts import ImageFacts
 from hits.hints.card import LONGEST_TEXT, Card, Rule
 from hits.kind import FieldError, HitKind, Schema
 from hits.observing.checks import run_checks

@@ -5,8 +5,8 @@ from enum import IntEnum
 
 from pydantic import Field
 
-from hits.domain.geometry import Box
-from hits.domain.records import Record
+from hits.domain.answers.records import Record
+from hits.domain.images.geometry import Box
 from hits.kind import Schema
 
 OBSERVATION = "observation"  # the record type, and the part of a sealed version

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from hits.domain.text import TextError, clean_line
+from hits.domain.answers.text import TextError, clean_line
 
 MOST_REMARKS = 40
 MAX_REMARK = 1000

@@ -6,7 +6,7 @@ from typing import Any
 
 from hits.domain.states import Match
 from hits.models import Feedback, Image, Project, Worker
-from hits.selectors.images import facts
+from hits.selectors.images.images import facts
 
 
 @dataclass(frozen=True, slots=True)

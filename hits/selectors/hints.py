@@ -11,7 +11,7 @@ from hits.hints.card import ContradictionModel, Encoder, Hint, Rule, Size
 from hits.hints.checking import check
 from hits.kind import HitKind
 from hits.models import Hit, Submission
-from hits.selectors.images import facts_of
+from hits.selectors.images.images import facts_of
 
 
 def rules_of(kind: HitKind) -> tuple[Rule, ...]:

@@ -7,13 +7,13 @@ from typing import Any
 from django.db.models import Count, QuerySet
 
 from hits import registry
-from hits.domain.facts import ImageFacts
-from hits.domain.geometry import Box
+from hits.domain.images.geometry import Box
+from hits.domain.images.image_facts import ImageFacts
 from hits.domain.instructions import Example, Line, Text, difference, examples_of
 from hits.kind import HitKind
 from hits.markdown import photo_number, pictures, to_html, to_inline_html
 from hits.models import Batch, Image, Instructions, Project, Submission
-from hits.selectors.images import facts
+from hits.selectors.images.images import facts
 
 
 @dataclass(frozen=True, slots=True)

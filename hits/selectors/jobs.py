@@ -3,7 +3,7 @@
 from django.db.models import QuerySet, Sum
 from django.utils import timezone
 
-from hits.domain.speed import speed_words
+from hits.domain.jobs.speed import speed_words
 from hits.domain.states import OPEN_JOB_STATES, STOPPED_JOB_STATES, JobState
 from hits.models import Job
 

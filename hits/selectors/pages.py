@@ -7,7 +7,7 @@ from django.utils.translation import gettext_noop
 
 from hits import registry
 from hits.models import Attempt, ConsentText, Hit, Participation, Project, Unit, Worker
-from hits.selectors.images import facts_of
+from hits.selectors.images.images import facts_of
 
 OWN_WORK = gettext_noop(
     "This task is about your own work, or you judged it before, so somebody else has to do it."

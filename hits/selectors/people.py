@@ -7,7 +7,7 @@ from django.db.models import Count, QuerySet
 
 from hits.domain.states import AssignmentStatus, Role
 from hits.models import Assignment, Batch, ConsentText, Membership, Participation, Project, Worker
-from hits.selectors.pay import Record, median_by_worker
+from hits.selectors.money.pay import Record, median_by_worker
 
 
 def members(project: Project) -> "QuerySet[Membership]":

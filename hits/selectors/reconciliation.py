@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from django.db.models import Exists, OuterRef, Q, QuerySet, Subquery
 
 from hits import registry
-from hits.domain.answer_xml import AnswerError, parse_answer
-from hits.domain.evidence import Row
+from hits.domain.answers.evidence import Row
+from hits.domain.mturk_formats.answer_xml import AnswerError, parse_answer
 from hits.domain.states import AssignmentStatus, Match
 from hits.models import Assignment, Attempt, Batch, Reconciliation, Resolution, Submission
-from hits.selectors.limits import lost_before
+from hits.selectors.eligibility.limits import lost_before
 
 AT_MOST = 50  # rows of a class on one page; the others move up as these are decided
 

@@ -9,9 +9,9 @@ from typing import Any
 from django.db.models import Count, Q, QuerySet
 from django.utils import timezone
 
-from hits.domain.answer_xml import joined
-from hits.domain.money import format_dollars
-from hits.domain.results import (
+from hits.domain.money.usd import format_dollars
+from hits.domain.mturk_formats.answer_xml import joined
+from hits.domain.mturk_formats.results_csv import (
     ANSWER,
     ASSIGNMENT_COLUMNS,
     DECISION_COLUMNS,

@@ -8,20 +8,20 @@ from typing import Any
 from django.db.models import Count, Max, QuerySet
 
 from hits import registry
-from hits.domain.checks import Check
-from hits.domain.evidence import Row, answer_rows
-from hits.domain.facts import ImageFacts
-from hits.domain.pay import cents_per_hour
-from hits.domain.records import Record, RecordError
+from hits.domain.answers.evidence import Row, answer_rows
+from hits.domain.answers.records import Record, RecordError
+from hits.domain.answers.review_flags import Check
+from hits.domain.images.image_facts import ImageFacts
+from hits.domain.money.pay import cents_per_hour
 from hits.domain.states import AssignmentStatus, CallState, Match
 from hits.kind import HitKind
 from hits.models import Assignment, Batch, Decision, Project
-from hits.selectors.bonus_items import bonus_items
 from hits.selectors.console import waiting_assignments
 from hits.selectors.hints import HintCount, count_of
-from hits.selectors.images import facts
+from hits.selectors.images.images import facts
 from hits.selectors.listing import listing_of
-from hits.selectors.pay import paid_top_ups
+from hits.selectors.money.bonus_items import bonus_items
+from hits.selectors.money.pay import paid_top_ups
 
 _ARM = "arm"  # what a submission calls the order or variant among what its page showed
 _ROWS = ("hit__unit__batch__project", "worker", "submission__instructions")

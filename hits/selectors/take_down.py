@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from hits.domain.states import AssignmentStatus, HitState
 from hits.models import Assignment, Attempt, AuditEvent, Hit, Image, Record
-from hits.selectors.limits import has_ended
+from hits.selectors.eligibility.limits import has_ended
 
 CHANGES = ("image.take_down", "image.put_back", "image.describe")
 

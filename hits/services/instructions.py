@@ -6,7 +6,8 @@ from django.contrib.auth.models import AbstractBaseUser
 from django.db import transaction
 
 from hits import registry
-from hits.domain.geometry import BoxError, parse_box
+from hits.domain.answers.text import TextError, clean_line
+from hits.domain.images.geometry import BoxError, parse_box
 from hits.domain.instructions import (
     MAX_BODY,
     MAX_EXAMPLE_BOXES,
@@ -19,7 +20,6 @@ from hits.domain.instructions import (
     Text,
 )
 from hits.domain.states import BatchState
-from hits.domain.text import TextError, clean_line
 from hits.kind import HitKind
 from hits.markdown import photo_number, pictures, trouble
 from hits.models import Batch, Image, Instructions, Project

@@ -12,7 +12,7 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from hits.domain import evidence
+from hits.domain.answers import evidence
 from hits.models import AuditEvent, Job, Project
 from hits.observing.pairs import Confidence
 from hits.selectors.console import idle_queue, waiting_in

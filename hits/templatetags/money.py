@@ -2,7 +2,7 @@
 
 from django import template
 
-from hits.domain.money import format_dollars, format_usd
+from hits.domain.money.usd import format_dollars, format_usd
 
 register = template.Library()
 NONE = "–"

@@ -1,6 +1,6 @@
 """A photograph with its boxes as one SVG: ``{% photo image groups %}``.
 
-``image`` is a ``hits.domain.facts.ImageFacts``; ``groups`` is a list of
+``image`` is a ``hits.domain.images.image_facts.ImageFacts``; ``groups`` is a list of
 ``{"index": 1, "boxes": [{"left", "top", "width", "height"}], "label": "…"}`` in image pixels.
 ``js/boxes/stage.js`` keeps the number tabs at one size through ``--k`` (photo pixels per CSS pixel).
 """
@@ -11,8 +11,8 @@ from typing import Any
 
 from django import template
 
-from hits.domain.facts import ImageFacts
-from hits.domain.geometry import labels
+from hits.domain.images.geometry import labels
+from hits.domain.images.image_facts import ImageFacts
 
 register = template.Library()
 

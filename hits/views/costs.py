@@ -4,13 +4,13 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from hits.domain.costs import CostTable
-from hits.domain.money import format_dollars, format_usd, parse_typed_usd
+from hits.domain.money.costs import CostTable
+from hits.domain.money.usd import format_dollars, format_usd, parse_typed_usd
 from hits.models import Batch, Project
 from hits.mturk.environments import current
-from hits.services import budget
 from hits.services.errors import Refused, Unconfirmed
-from hits.services.launch import Terms
+from hits.services.launching.terms import Terms
+from hits.services.money import budget
 from hits.views.balance import balance, forget_balance
 
 

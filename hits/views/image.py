@@ -10,10 +10,10 @@ from django.views.decorators.http import require_http_methods, require_POST
 from hits.forms.images import ImageForm
 from hits.models import Image, Project
 from hits.mturk.boto import marketplace
-from hits.selectors.images import image_url
+from hits.selectors.images.images import image_url
 from hits.selectors.take_down import changes_of, consequences
-from hits.services import images, take_down
 from hits.services.errors import Refused
+from hits.services.images import import_image, take_down
 from hits.views.access import project_page
 from hits.views.who import person
 
@@ -27,7 +27,7 @@ def project_image(request: HttpRequest, project: Project, image_id: int) -> Http
     image = get_object_or_404(Image, pk=image_id, project=project)
     form = ImageForm(request.POST or None, initial=ImageForm.values_of(image))
     if request.method == "POST" and form.is_valid():
-        changed = images.describe_image(image=image, by=person(request), **form.cleaned_data)
+        changed = import_image.describe_image(image=image, by=person(request), **form.cleaned_data)
         messages.success(request, "Saved." if changed else "Nothing was changed.")
         return redirect("project-image", project.slug, image.pk)
     return _page(request, image, form, status=400 if form.errors else 200)

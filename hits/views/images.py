@@ -9,11 +9,11 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST
 
 from hits.models import Image, Project
-from hits.selectors.images import image_url
+from hits.selectors.images.images import image_url
 from hits.services.errors import BadFile, NoRoom, Refused
-from hits.services.images import SUFFIXES, Description, import_image
-from hits.services.manifests import COLUMNS, described, fields_of, read_manifest
-from hits.services.zip_import import request_zip_import
+from hits.services.images.import_image import SUFFIXES, Description, import_image
+from hits.services.images.manifests import COLUMNS, described, fields_of, read_manifest
+from hits.services.images.zip_import import request_zip_import
 from hits.views.access import project_page
 from hits.views.who import person
 

@@ -12,8 +12,9 @@ from django.views.decorators.clickjacking import xframe_options_sameorigin
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from hits import registry
+from hits.domain.answers.text import row_number
+from hits.domain.content_security_policy import SAME_SITE_FRAMES
 from hits.domain.instructions import MAX_EXAMPLES, Text, difference
-from hits.domain.text import row_number
 from hits.forms import ExampleForms, InstructionsForm, example_forms
 from hits.kind import HitKind
 from hits.models import Batch, Instructions, Project
@@ -120,7 +121,7 @@ def _editor(
 @require_http_methods(["GET", "HEAD", "POST"])
 @never_cache
 @xframe_options_sameorigin
-@csp_replace({"frame-ancestors": ["'self'"]})
+@csp_replace(SAME_SITE_FRAMES)
 @project_page()
 def instructions_preview(request: HttpRequest, project: Project, kind_name: str) -> HttpResponse:
     """Show a text as the task's page will; what is posted is not kept."""

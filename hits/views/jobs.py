@@ -12,14 +12,14 @@ from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpRespons
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
-from hits.domain.evidence import words
-from hits.domain.fact_labels import fact_label
+from hits.domain.answers.evidence import words
+from hits.domain.jobs.fact_labels import fact_label
 from hits.domain.states import OPEN_JOB_STATES, JobState, Role
 from hits.models import Batch, Job, JobLine
 from hits.selectors.jobs import is_refused, may_resume
-from hits.services import extend, top_up
-from hits.services import jobs as services
+from hits.services.batches import extend, top_up
 from hits.services.errors import Refused
+from hits.services.jobs import jobs as services
 from hits.views.access import check_access
 
 LINES_SHOWN = 200

@@ -10,18 +10,18 @@ from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from hits.domain.csv_download import csv_lines, words
-from hits.domain.money import format_usd
+from hits.domain.files.csv_download import csv_lines, words
+from hits.domain.money.usd import format_usd
 from hits.domain.states import Role
 from hits.forms.money import BatchCapForm, ProjectMoneyForm, capped
 from hits.models import Batch, Project
 from hits.payments import statement
 from hits.payments.ledger import totals
 from hits.payments.summary import project_sums
-from hits.selectors.budget import committed_cents
+from hits.selectors.money.budget import committed_cents
 from hits.selectors.roles import visitor_may
-from hits.services import budget
 from hits.services.errors import Refused
+from hits.services.money import budget
 from hits.views.access import batch_page, project_page
 from hits.views.who import person
 

@@ -9,9 +9,9 @@ from django.http.request import RawPostDataException
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_POST
 
-from hits.domain.marketplace_events import MAX_BYTES, EventError, parse_notification
+from hits.domain.mturk_formats.notification_events import MAX_BYTES, EventError, parse_notification
 from hits.mturk import environments
-from hits.services import notifications
+from hits.services.collecting import notifications
 
 
 @csrf_exempt

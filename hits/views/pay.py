@@ -9,12 +9,12 @@ from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from hits.domain.chart import range_plot
-from hits.domain.csv_download import csv_lines, words
-from hits.domain.money import format_usd
-from hits.domain.pay import Spread
+from hits.domain.files.csv_download import csv_lines, words
+from hits.domain.money.pay import Spread
+from hits.domain.money.usd import format_usd
 from hits.models import Batch, Project
-from hits.selectors import pay
-from hits.selectors.pay_card import pay_card
+from hits.selectors.money import pay
+from hits.selectors.money.pay_card import pay_card
 from hits.views.access import project_page
 
 SHOWN = 50  # lines of a table; all on request

@@ -9,16 +9,16 @@ from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
 from hits import registry
-from hits.domain.money import format_dollars
-from hits.domain.pay import Payout, payout
+from hits.domain.answers.text import row_number
+from hits.domain.money.pay import Payout, payout
+from hits.domain.money.usd import format_dollars
 from hits.domain.states import AssignmentStatus, Role, Verdict
-from hits.domain.text import row_number
 from hits.models import Assignment, Batch, Decision, Project
 from hits.mturk.boto import marketplace
 from hits.selectors import people, review
-from hits.services import batches
-from hits.services import review as services
+from hits.services.batches import lifecycle
 from hits.services.errors import Refused
+from hits.services.reviewing import review as services
 from hits.views.access import batch_page, check_access, project_page
 from hits.views.balance import forget_balance
 from hits.views.who import person
@@ -147,7 +147,7 @@ def pay_again(request: HttpRequest, assignment_id: int) -> HttpResponse:
     try:
         if decision is None:
             raise Refused("Nothing is decided here yet, so there is nothing to repeat.")
-        batches.retry_refused(decision=decision, by=person(request))
+        lifecycle.retry_refused(decision=decision, by=person(request))
     except Refused as error:
         messages.warning(request, str(error))
     else:

@@ -12,7 +12,12 @@ from hits import registry
 
 # Stored values of the pool, and names of relations, tables and modules that happen to be the same.
 SAME_WORD = {"compensation", "html_template"}
-EXCEPTED = ("hits/domain/pool.py", "hits/observing/", "curation/families/", "annotation_site/demo/")
+EXCEPTED = (
+    "hits/domain/workers/qualification_pools.py",
+    "hits/observing/",
+    "curation/families/",
+    "annotation_site/demo/",
+)
 
 
 def _names() -> set[str]:

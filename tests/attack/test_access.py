@@ -19,9 +19,9 @@ from django.urls import reverse
 from django.utils import timezone
 
 from hits.domain.instructions import MAX_LINES, Text
-from hits.domain.pool import Pool
-from hits.domain.qualifications import ABOUT_HOLDING, FOR_COUNTRIES, TAKES_SEVERAL, Comparator
 from hits.domain.states import BatchState, CallState, WorkerAction
+from hits.domain.workers.qualification_pools import Pool
+from hits.domain.workers.requirements import ABOUT_HOLDING, FOR_COUNTRIES, TAKES_SEVERAL, Comparator
 from hits.marketplace.errors import Refused as MarketRefused
 from hits.marketplace.models import Worker as MarketWorker
 from hits.models import (
@@ -39,13 +39,15 @@ from hits.models import (
 )
 from hits.mturk.boto import marketplace
 from hits.mturk.port import Failure, MarketplaceError
-from hits.selectors.eligibility import declared_country, why_not
-from hits.services import instructions, qualifications, submit
+from hits.selectors.eligibility.eligibility import declared_country, why_not
+from hits.services import instructions
+from hits.services.collecting import submit
+from hits.services.collecting.page_keys import PageKey, issue_token
+from hits.services.collecting.submit import NotEligible
 from hits.services.errors import Refused, TooLarge
-from hits.services.launch import Access, Condition, Terms
-from hits.services.page_keys import PageKey, issue_token
-from hits.services.qualifications import ONE_CALL, decide_about, settle, settle_outstanding
-from hits.services.submit import NotEligible
+from hits.services.launching.terms import Access, Condition, Terms
+from hits.services.workers import qualifications
+from hits.services.workers.qualifications import ONE_CALL, decide_about, settle, settle_outstanding
 from tests.support.answers import observations
 from tests.support.loop import page_key, published
 from tests.support.market import accept, fund, hand_over, market_worker

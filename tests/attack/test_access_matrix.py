@@ -22,7 +22,7 @@ from hits import models as hits
 from hits.domain.states import Role
 from hits.marketplace import models as marketplace
 from hits.services import projects
-from hits.services.page_keys import PageKey, issue_token
+from hits.services.collecting.page_keys import PageKey, issue_token
 from tests.site.test_public_views import PUBLIC
 from tests.support import market
 from tests.support.any_row import Rows

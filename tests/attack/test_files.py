@@ -13,8 +13,8 @@ from PIL import Image as Pillow
 from annotation_site import env
 from hits.models import Image, Project
 from hits.services.errors import BadFile
-from hits.services.images import decode, import_image
-from hits.services.manifests import import_path
+from hits.services.images.import_image import decode, import_image
+from hits.services.images.manifests import import_path
 from tests.support.pictures import picture
 
 

@@ -13,8 +13,8 @@ from django.test import Client
 from django.urls import reverse
 
 from hits.models import Draft, Hit, Image, Project, Submission
-from hits.services import submit
-from hits.services.page_keys import PageKey, issue_token
+from hits.services.collecting import submit
+from hits.services.collecting.page_keys import PageKey, issue_token
 from tests.support.answers import observations
 from tests.support.loop import launched
 from tests.support.proof import SECRET

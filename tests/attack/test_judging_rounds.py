@@ -13,30 +13,30 @@ from django.urls import reverse
 
 from curation.models import Pair
 from hits import tasks
-from hits.domain.pool import Pool
 from hits.domain.states import BatchState
+from hits.domain.workers.qualification_pools import Pool
 from hits.marketplace.errors import Refused as MarketRefused
 from hits.models import Assignment, Attempt, Batch, Hit, OutgoingCall, Project, Submission, Unit
 from hits.mturk.boto import marketplace
 from hits.selectors.submissions import is_confirmed
-from hits.services import extend
-from hits.services.access import access_for
-from hits.services.batches import expire_hits, finish_closing, request_close
-from hits.services.launch import Terms
-from hits.services.page_keys import PageKey, issue_token
-from hits.services.publish import publish_batch
-from hits.services.reconcile import reconcile_batch
+from hits.services.batches import extend
+from hits.services.batches.lifecycle import expire_hits, finish_closing, request_close
+from hits.services.collecting.page_keys import PageKey, issue_token
+from hits.services.launching.eligibility import access_for
+from hits.services.launching.terms import Terms
+from hits.services.publishing.publish import publish_batch
+from hits.services.reconciling.reconcile import reconcile_batch
 from tests.support import loop, market
 from tests.support.proof import SECRET
 from tests.validation.factory import Work, ratings, review
-from validation.domain.control_types import Rates
-from validation.domain.material import CandidateToRate, SetToJudge
-from validation.domain.sampling import Selection
+from validation.domain.judging.quality_check_types import Rates
+from validation.domain.judging.round_material import CandidateToRate, SetToJudge
+from validation.domain.judging.sampling import Selection
 from validation.models import ControlUnit
 from validation.selectors.judging import review_tallies
-from validation.services.controls import add_gold
 from validation.services.judging import RoundPlan, launch_comparison, launch_review
 from validation.services.localization import launch_localization
+from validation.services.quality_checks import add_gold
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("attempts_are_proven")]
 AUTHORS = ("A1", "A2", "A3")

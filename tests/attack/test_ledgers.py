@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from django.db.models import Count
 
-from annotation_site.books import check_books
+from annotation_site.ledgers import check_books
 from hits.domain.states import AssignmentStatus, BatchState, CallState, Match, Remedy, Verdict
 from hits.marketplace.errors import Refused as MarketRefused
 from hits.marketplace.models import BonusPayment
@@ -22,10 +22,14 @@ from hits.mturk import boto
 from hits.mturk.boto import marketplace
 from hits.mturk.port import MarketplaceError
 from hits.payments import ledger
-from hits.services import batches, collect, extend, outbox, reconcile, resolve, review, top_up
+from hits.services.batches import extend, lifecycle, top_up
+from hits.services.collecting import collect
 from hits.services.errors import Refused
-from hits.services.jobs import claimed
-from hits.services.launch import Terms
+from hits.services.jobs.jobs import claimed
+from hits.services.launching.terms import Terms
+from hits.services.outbox import outbox
+from hits.services.reconciling import reconcile, remedies
+from hits.services.reviewing import review
 from hits.tasks import sync_live_batches
 from tests.support import faults, market
 from tests.support.answers import observations
@@ -47,7 +51,7 @@ def plan(settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iter
     settings.MTURK_INPROCESS_TRANSPORT = "tests.support.faults.attach"
     monkeypatch.setenv(faults.ENVIRONMENT, "")
     monkeypatch.setattr("botocore.endpoint.time", SimpleNamespace(sleep=lambda _: None))
-    monkeypatch.setattr("hits.services.rate.time.sleep", lambda _: None, raising=False)
+    monkeypatch.setattr("hits.services.publishing.rate_limit.time.sleep", lambda _: None, raising=False)
     boto._local.__dict__.clear()
     yield Plan(tmp_path / "faults.json").write()
     boto._local.__dict__.clear()
@@ -158,7 +162,7 @@ class Story:
             review.settle(decision=decision, marketplace=marketplace())
 
     def approve_all(self) -> None:
-        batches.approve_waiting(batch=self.batch, by=None, marketplace=marketplace())
+        lifecycle.approve_waiting(batch=self.batch, by=None, marketplace=marketplace())
 
     def override(self) -> None:
         row = self.an_assignment(status=AssignmentStatus.REJECTED)
@@ -175,7 +179,7 @@ class Story:
         refused = OutgoingCall.objects.filter(state=CallState.REFUSED)
         call = refused.exclude(decision=None).order_by("pk").first()
         if call is not None:
-            batches.retry_refused(decision=call.decision, by=None)
+            lifecycle.retry_refused(decision=call.decision, by=None)
         elif refused.exclude(extension=None).exists():
             extend.extend_again(batch=self.batch, by=None)
 
@@ -184,7 +188,7 @@ class Story:
         row = self.draw.choice(list(found)) if found else None
         if row is not None:
             remedy = self.draw.choice([Remedy.APPROVE, Remedy.REJECT])
-            _, decision = resolve.resolve_assignment(assignment=row, remedy=remedy, note="seen", by=None)
+            _, decision = remedies.resolve_assignment(assignment=row, remedy=remedy, note="seen", by=None)
             if decision is not None:
                 review.settle(decision=decision, marketplace=marketplace())
 
@@ -201,7 +205,7 @@ class Story:
     def stop_top_up(self) -> None:
         job = Job.objects.filter(task=top_up.TASK, state="queued").first()
         if job is not None:
-            batches.jobs.cancel(job=job)
+            lifecycle.jobs.cancel(job=job)
             top_up.withdraw_if_stopped(job=job)
 
     def extend(self) -> None:
@@ -215,8 +219,8 @@ class Story:
         extend.carry_out(batch=Batch.objects.get(pk=self.batch.pk), marketplace=marketplace())
 
     def stop_offering(self) -> None:
-        batches.request_close(batch=self.batch, by=None)
-        batches.expire_hits(batch=self.batch, marketplace=marketplace())
+        lifecycle.request_close(batch=self.batch, by=None)
+        lifecycle.expire_hits(batch=self.batch, marketplace=marketplace())
 
     def sweep(self) -> None:
         sync_live_batches()
@@ -253,7 +257,7 @@ class Story:
         batch = Batch.objects.get(pk=self.batch.pk)
         with suppress(Refused):
             if batch.state == BatchState.CLOSING:
-                batches.expire_hits(batch=batch, marketplace=marketplace())
+                lifecycle.expire_hits(batch=batch, marketplace=marketplace())
             else:
                 extend.carry_out(batch=batch, marketplace=marketplace())
         outbox.settle_outstanding(marketplace=marketplace())

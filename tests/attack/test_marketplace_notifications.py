@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from hits.domain.marketplace_events import EventError, parse_notification
+from hits.domain.mturk_formats.notification_events import EventError, parse_notification
 from hits.marketplace import delivery
 from hits.marketplace.models import Notification, NotificationSetting, Transport
 from hits.models import MarketplaceEvent
 from hits.mturk import environments
-from hits.services import notifications
+from hits.services.collecting import notifications
 from tests.marketplace.conftest import near, near_market, requester  # noqa: F401
 from tests.marketplace.support import Market
 from tests.marketplace.test_notifications import hit_type, specification

@@ -15,10 +15,15 @@ from hits.models import Assignment, AuditEvent, Batch, Decision, Hit, Image, Out
 from hits.mturk.boto import marketplace
 from hits.payments import ledger
 from hits.payments.models import LedgerEntry
-from hits.services import batches, launch, outbox, publish, publisher, review
+from hits.services.batches import lifecycle
 from hits.services.errors import Refused
-from hits.services.launch import PlannedUnit, Terms
-from hits.services.rate import Pace
+from hits.services.launching import launch
+from hits.services.launching.launch import PlannedUnit
+from hits.services.launching.terms import Terms
+from hits.services.outbox import outbox
+from hits.services.publishing import publish, publisher_lease
+from hits.services.publishing.rate_limit import Pace
+from hits.services.reviewing import review
 from tests.support import market
 from tests.support.answers import observations
 from tests.support.loop import collected, launched, page_key, published, store
@@ -67,7 +72,7 @@ def test_a_slow_publisher_leaves_a_live_hit_alone(project: Project, make_image: 
     publish.publish_batch(batch=batch, marketplace=marketplace())
     live = Hit.objects.get()
     batch.refresh_from_db()
-    with publisher.publishing(batch) as alone:
+    with publisher_lease.publishing(batch) as alone:
         slow = publish._Publication(alone, marketplace(), Pace(None), None)
         slow._publish_one(early, str(batch.hit_type_id))
     after = Hit.objects.get()
@@ -147,8 +152,8 @@ def test_work_approved_elsewhere_is_not_lost_when_a_batch_closes(
     market.work(hit, market.market_worker(), observations(3))
     (remote,) = marketplace().list_assignments(str(hit.hit_id))
     marketplace().approve(remote.assignment_id, "")
-    batches.request_close(batch=batch, by=None)
-    batches.expire_hits(batch=batch, marketplace=marketplace())
+    lifecycle.request_close(batch=batch, by=None)
+    lifecycle.expire_hits(batch=batch, marketplace=marketplace())
     row = Assignment.objects.get()
     assert (row.status, row.match) == ("Approved", "matched")
     sums = ledger.totals(batch=batch)

@@ -11,7 +11,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from annotation_site.books import check_books
+from annotation_site.ledgers import check_books
 from hits import tasks
 from hits.domain.states import AssignmentStatus, BatchState, CallState, HitState, Verdict
 from hits.marketplace.models import HIT, BonusPayment, Requester
@@ -20,10 +20,15 @@ from hits.models import Assignment, Batch, Decision, Hit, Image, Job, OutgoingCa
 from hits.mturk.boto import marketplace
 from hits.mturk.port import Environment, Failure, MarketplaceError, RemoteHit
 from hits.payments import ledger
-from hits.services import batches, collect, outbox, publish, reconcile, review
-from hits.services.adopting import LAG
+from hits.services.batches import lifecycle
+from hits.services.collecting import collect
 from hits.services.errors import Conflict, Refused
-from hits.services.rate import Pace
+from hits.services.outbox import outbox
+from hits.services.publishing import publish
+from hits.services.publishing.orphan_recovery import LAG
+from hits.services.publishing.rate_limit import Pace
+from hits.services.reconciling import reconcile
+from hits.services.reviewing import review
 from tests.support import market
 from tests.support.answers import observations
 from tests.support.loop import approve, collected, launched, published
@@ -143,7 +148,7 @@ def test_pressing_try_again_does_not_pay_again(
     with pytest.raises(Refused):
         review.settle(decision=decision, marketplace=port)
     assert OutgoingCall.objects.get(operation="bonus").state == CallState.REFUSED
-    batches.retry_refused(decision=decision, by=None)
+    lifecycle.retry_refused(decision=decision, by=None)
     later(timedelta(hours=30))
     assert review.settle(decision=decision, marketplace=marketplace())
     assert BonusPayment.objects.count() == 1
@@ -212,7 +217,7 @@ def test_a_batch_never_reaches_another_marketplace(project: Project, make_image:
         def __getattr__(self, name: str) -> Any:
             raise AssertionError(f"{name} was called")
 
-    for service in (publish.publish_batch, collect.sync_batch, batches.expire_hits):
+    for service in (publish.publish_batch, collect.sync_batch, lifecycle.expire_hits):
         with pytest.raises(Refused, match="launched on the marketplace local"):
             service(batch=batch, marketplace=Live())
     assert Hit.objects.get().state == HitState.PLANNED
@@ -222,7 +227,7 @@ def test_fees_stay_those_of_the_launch(waiting: Assignment, settings: Any) -> No
     batch = waiting.hit.unit.batch
     settings.MARKETPLACE_FEE_SCHEDULE = "amazon"
     with pytest.raises(Refused, match="launched with the fees of 'local'"):
-        batches.approve_waiting(batch=batch, last=waiting.pk, by=None, marketplace=marketplace())
+        lifecycle.approve_waiting(batch=batch, last=waiting.pk, by=None, marketplace=marketplace())
     assert not Decision.objects.exists()
     settings.MARKETPLACE_FEE_SCHEDULE = "local"
     approve(waiting)
@@ -234,17 +239,17 @@ def test_a_batch_whose_publication_stopped_can_be_closed(
     project: Project, make_image: MakeImage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     market.fund(330)  # enough for three of five; the rest went elsewhere after we asked
-    monkeypatch.setattr("hits.services.budget.check_batch", lambda **_: None)
+    monkeypatch.setattr("hits.services.money.budget.check_batch", lambda **_: None)
     batch = launched(project, [make_image(n) for n in range(5)])
     with pytest.raises(Refused, match="insufficient funds"):
         publish.publish_batch(batch=batch, marketplace=marketplace())
     batch.refresh_from_db()
     assert batch.state == BatchState.LAUNCHING
     with pytest.raises(Conflict, match="is being published"):
-        batches.request_close(batch=batch, by=None)
+        lifecycle.request_close(batch=batch, by=None)
     Job.objects.update(state="failed")  # what the worker process writes of the job that was refused
-    batches.request_close(batch=batch, by=None)
-    batches.expire_hits(batch=batch, marketplace=marketplace())
+    lifecycle.request_close(batch=batch, by=None)
+    lifecycle.expire_hits(batch=batch, marketplace=marketplace())
     batch.refresh_from_db()
     assert batch.state == BatchState.CLOSED
     assert sorted(Hit.objects.values_list("state", flat=True)) == ["cancelled"] * 2 + ["expired"] * 3
@@ -265,8 +270,8 @@ def test_closing_finds_a_hit_whose_creation_was_not_confirmed(
 def stopped(batch: Batch, port: Any) -> None:
     """Stop a batch's publication, and let everything be taken off that ``port`` shows."""
     Job.objects.update(state="failed")
-    batches.request_close(batch=batch, by=None)
-    batches.expire_hits(batch=batch, marketplace=port)
+    lifecycle.request_close(batch=batch, by=None)
+    lifecycle.expire_hits(batch=batch, marketplace=port)
     batch.refresh_from_db()
 
 
@@ -336,7 +341,7 @@ def test_work_on_a_task_that_was_given_up_is_paid_once_a_comparison_finds_it(
     port.list_hits = lambda: iter([])  # type: ignore[method-assign]
     stopped(batch, port)
     later(LAG)
-    batches.finish_closing(batch=batch, marketplace=port)
+    lifecycle.finish_closing(batch=batch, marketplace=port)
     batch.refresh_from_db()
     assert batch.state == BatchState.CLOSED
     there = HIT.objects.get()
@@ -376,7 +381,7 @@ def test_a_task_is_not_disposed_of_before_an_override_is_carried_out(
     stopped(batch, port)
     assert (batch.state, HIT.objects.get().disposed_at) == (BatchState.CLOSING, None)
     if trouble is not LOST:
-        batches.retry_refused(decision=decision, by=None)
+        lifecycle.retry_refused(decision=decision, by=None)
     tasks.sync_live_batches()
     batch.refresh_from_db()
     assert (batch.state, HIT.objects.get().disposed_at is None) == (BatchState.CLOSED, False)

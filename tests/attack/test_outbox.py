@@ -7,15 +7,20 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from annotation_site.books import check_books
+from annotation_site.ledgers import check_books
 from hits.domain.states import BatchState, HitState, Verdict
 from hits.marketplace.models import HIT, BonusPayment
 from hits.models import Assignment, Batch, Hit, Image, Job, Project
 from hits.mturk.boto import BotoMarketplace, marketplace
 from hits.payments import ledger
-from hits.services import batches, budget, extend, jobs, outbox, reconcile, results, review
+from hits.services.batches import extend, lifecycle
 from hits.services.errors import Conflict, Refused
-from hits.services.launch import Terms
+from hits.services.jobs import jobs
+from hits.services.launching.terms import Terms
+from hits.services.money import budget
+from hits.services.outbox import outbox
+from hits.services.reconciling import reconcile
+from hits.services.reviewing import results_upload, review
 from hits.tasks import extend_batch as extend_task
 from hits.tasks import sync_live_batches
 from tests.support import market
@@ -98,8 +103,8 @@ def test_a_stopped_extension_stays_stopped_until_somebody_goes_on(batch: Batch) 
 def test_a_batch_is_not_closed_while_somebody_has_a_task_in_hand(batch: Batch) -> None:
     worker = market.market_worker()
     task = market.accept(Hit.objects.get(), worker)  # its page is not opened yet
-    batches.request_close(batch=batch, by=None)
-    batches.expire_hits(batch=batch, marketplace=marketplace())
+    lifecycle.request_close(batch=batch, by=None)
+    lifecycle.expire_hits(batch=batch, marketplace=marketplace())
     batch.refresh_from_db()
     assert batch.state == BatchState.CLOSING
     market.hand_over(
@@ -126,9 +131,9 @@ def test_a_task_made_while_the_batch_is_stopped_is_taken_off_again(
     real = BotoMarketplace.create_hit
 
     def create(self: BotoMarketplace, **more: Any) -> Any:
-        batches.request_close(batch=batch, by=None)  # a colleague, while the call is on its way
+        lifecycle.request_close(batch=batch, by=None)  # a colleague, while the call is on its way
         with suppress(Refused):
-            batches.expire_hits(batch=batch, marketplace=marketplace())
+            lifecycle.expire_hits(batch=batch, marketplace=marketplace())
         return real(self, **more)
 
     monkeypatch.setattr(BotoMarketplace, "create_hit", create)
@@ -152,8 +157,8 @@ def test_one_lost_task_does_not_keep_a_batch_from_giving_the_others_back(
     marketplace().expire(second.hit_id)
     HIT.objects.filter(hit_id=first.hit_id).update(hit_id="3LOST")
     Hit.objects.update(expires_at=timezone.now())
-    batches.request_close(batch=batch, by=None)
-    batches.expire_hits(batch=batch, marketplace=marketplace())
+    lifecycle.request_close(batch=batch, by=None)
+    lifecycle.expire_hits(batch=batch, marketplace=marketplace())
     assert list(Hit.objects.order_by("pk").values_list("state", flat=True)) == [
         HitState.LIVE,
         HitState.EXPIRED,
@@ -172,8 +177,8 @@ def test_a_results_file_cannot_reject_what_was_overridden(batch: Batch) -> None:
         row.refresh_from_db()
     file = f'AssignmentId,Approve,Reject\n{row.assignment_id},,"No."\n'
     with pytest.raises(Conflict, match="is approved already"):
-        results.read_upload(batch=batch, data=file)
-    stands = results.read_upload(batch=batch, data=file.replace(',,"No."', ",x,"))
+        results_upload.read_upload(batch=batch, data=file)
+    stands = results_upload.read_upload(batch=batch, data=file.replace(',,"No."', ",x,"))
     assert (stands.decisions, stands.standing) == ((), 1)
 
 

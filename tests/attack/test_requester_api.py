@@ -10,7 +10,7 @@ from botocore.auth import SigV4Auth
 from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
 
-from hits.domain.external_question import NAMESPACE, QuestionInvalid, parse_external_question
+from hits.domain.mturk_formats.external_question import NAMESPACE, QuestionInvalid, parse_external_question
 from hits.marketplace import dispatch, wire
 from hits.marketplace.models import HIT, HITType
 from hits.marketplace.services import accounts

@@ -12,8 +12,8 @@ from django.core import signing
 from django.test import Client
 from django.urls import reverse
 
-from hits.domain.qualifications import Comparator
 from hits.domain.states import TrainingOutcome, WorkerAction
+from hits.domain.workers.requirements import Comparator
 from hits.marketplace.models import Clock
 from hits.marketplace.services import attempts as market_attempts
 from hits.models import (
@@ -27,10 +27,11 @@ from hits.models import (
     Project,
     Worker,
 )
-from hits.services import feedback, submit
-from hits.services.launch import Terms
-from hits.services.page_keys import BadToken, issue_token, read_token
-from hits.services.qualifications import decide_about
+from hits.services.collecting import submit
+from hits.services.collecting.page_keys import BadToken, issue_token, read_token
+from hits.services.launching.terms import Terms
+from hits.services.reviewing import feedback
+from hits.services.workers.qualifications import decide_about
 from tests.support import market
 from tests.support.answers import observations
 from tests.support.loop import collected, page_key, published

@@ -17,7 +17,7 @@ from django.core.management import call_command
 from django.db import connection, transaction
 
 from annotation_site.management.commands.serve import web_command
-from hits.domain.external_question import build_external_question, parse_external_question
+from hits.domain.mturk_formats.external_question import build_external_question, parse_external_question
 from hits.marketplace.models import HIT, Assignment, Clock, HITType, Worker
 from hits.marketplace.services import accounts, countries
 from hits.marketplace.services import hits as hit_services

@@ -29,7 +29,7 @@ def fill(sizes: Sizes) -> dict[str, Any]:
     from django.core.management import call_command
 
     from hits.services import projects
-    from hits.services.images import import_image
+    from hits.services.images.import_image import import_image
     from tests.support.many_pairs import fill_pairs
     from tests.support.pictures import picture
     from tests.validation.many_judgments import Crowd
@@ -56,8 +56,8 @@ def collect(sizes: Sizes) -> dict[str, Any]:
     from hits.marketplace.services.accounts import create_worker_account
     from hits.models import Hit, Image, Project
     from hits.mturk.boto import marketplace
-    from hits.services import collect as service
-    from hits.services.images import import_image
+    from hits.services.collecting import collect as service
+    from hits.services.images.import_image import import_image
     from tests.support import market
     from tests.support.loop import published
     from tests.support.pictures import picture
@@ -131,7 +131,7 @@ def search(sizes: Sizes) -> dict[str, Any]:
 def strata(sizes: Sizes) -> dict[str, Any]:
     """Draw a sample of pairs by confidence."""
     from hits.models import Project
-    from validation.domain.sampling import How, Selection, Stratum
+    from validation.domain.judging.sampling import How, Selection, Stratum
     from validation.selectors.judging import found_by
 
     project = Project.objects.get(name="Sealed")

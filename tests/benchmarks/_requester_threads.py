@@ -11,7 +11,7 @@ import boto3
 from botocore.config import Config
 from django.conf import settings
 
-from hits.domain.external_question import build_external_question
+from hits.domain.mturk_formats.external_question import build_external_question
 from tests.benchmarks._market_site import PAGE, fill_listing, requester, served
 
 THREADS = 20

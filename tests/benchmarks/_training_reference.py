@@ -19,10 +19,10 @@ from PIL import ImageEnhance
 
 from curation.features.pixels import Normalisation
 from curation.features.regions import widescreen_squares
-from curation.scorer.inputs import Pair
-from curation.scorer.tokens import Tokenizer
-from curation.scorer.towers import DualEncoder
-from hits.domain.regions import RegionMode, draw_region
+from curation.scorer.model.tokens import Tokenizer
+from curation.scorer.model.towers import DualEncoder
+from curation.scorer.training.inputs import Pair
+from hits.domain.images.region_drawing import RegionMode, draw_region
 
 FLIP, BRIGHTNESS, HUE = 0.5, 0.5, 0.3
 

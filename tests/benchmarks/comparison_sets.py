@@ -32,7 +32,7 @@ from curation.negatives.comparison_sets import ComparisonSetResult, build_compar
 from curation.negatives.options import ComparisonSetOptions, Shortcut
 from curation.negatives.plausibility import EmbeddingPlausibility
 from curation.negatives.products import PlainProduct, ScoreProduct
-from curation.pipelines.score_products import best_score_product
+from curation.pipelines.score_matmul_backends import best_score_product
 from hits.management.memory import peak_mib
 from tests.benchmarks._embeddings import make
 from tests.benchmarks._machine import machine

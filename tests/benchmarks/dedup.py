@@ -78,7 +78,7 @@ def _ours(rows: NDArray[np.float32], k: int, linkage: str, product: str) -> dict
 
 
 def _product(name: str) -> Any:
-    from curation.pipelines.products import BFloat16Product, float32_product
+    from curation.pipelines.matmul_backends import BFloat16Product, float32_product
 
     return BFloat16Product() if name == "bf16" else float32_product()
 
@@ -163,7 +163,7 @@ def at_corpus_scale(folder: Path, rows: int) -> dict[str, Any]:
 
 
 def _multiplies_bfloat16() -> bool:
-    code = "from curation.pipelines.products import multiplies_bfloat16 as has; print(int(has()))"
+    code = "from curation.pipelines.matmul_backends import multiplies_bfloat16 as has; print(int(has()))"
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     return done.stdout.strip() == "1"
 

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hits.domain.pronouns import find_pronouns
+from hits.domain.answers.pronouns import find_pronouns
 from hits.hints.caption import caption_span
 from hits.hints.card import Card, Rule
 from hits.hints.checking import COSINES

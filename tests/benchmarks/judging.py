@@ -23,8 +23,8 @@ import numpy as np
 from hits.management.memory import peak_mib
 from tests.benchmarks._judging_simulation import simulation_figures, simulation_tables
 from tests.support.simulated_workers import SEED, majority
-from validation.domain import dawid_skene
-from validation.domain.ratings import Judged, RatingTable
+from validation.domain.agreement import dawid_skene
+from validation.domain.judging.ratings import Judged, RatingTable
 from validation.kinds.observation_review.judging import SPEC as REVIEW
 from validation.kinds.observation_review.scales import SCALES
 
@@ -79,8 +79,8 @@ def million() -> RatingTable:
 
 def agreement_figures() -> dict[str, Any]:
     """Measure every coefficient with its bootstrap interval, for one dimension and for all three."""
-    from validation.domain.agreement import Metric, coefficients, coincidences, hardest_items
-    from validation.domain.tables import tables
+    from validation.domain.agreement.agreement import Metric, coefficients, coincidences, hardest_items
+    from validation.domain.judging.rating_tables import tables
 
     before = peak_mib()
     reading, found = _timed(lambda: tables(judged_rows(), REVIEW))
@@ -141,8 +141,8 @@ def dawid_skene_figures() -> dict[str, Any]:
 
 def decision_figures() -> dict[str, Any]:
     """Measure deciding 121,000 items by 363,000 ratings with each method, the model's fit included."""
-    from validation.domain.decisions import Method, Rule, decide
-    from validation.domain.tables import tables
+    from validation.domain.judging.rating_tables import tables
+    from validation.domain.reports.decisions import Method, Rule, decide
 
     table = tables(judged_rows(), REVIEW)["reasonable"]
     words = majority().positive

@@ -36,19 +36,19 @@ from curation.features.encoder import Precision
 from curation.features.pixels import Normalisation
 from curation.features.regions import Crop
 from curation.records import Region
-from curation.scorer.architecture import Architecture, Transformer, VisionTransformer
-from curation.scorer.batches import Batches, Embedding, Plan, Tokens
-from curation.scorer.card import CLIP_MEAN, CLIP_STD
-from curation.scorer.compiling import compiled
-from curation.scorer.contrastive import Contrastive
-from curation.scorer.distributed import ALONE
-from curation.scorer.inputs import Pair
-from curation.scorer.loop import Loop, Standing, Update
-from curation.scorer.pixels import Look, PreparedPixels, open_prepared, prepare
-from curation.scorer.schedule import Schedule
-from curation.scorer.start import random_model
-from curation.scorer.validate import Validation
-from hits.domain.regions import RegionMode
+from curation.scorer.model.architecture import Architecture, Transformer, VisionTransformer
+from curation.scorer.model.card import CLIP_MEAN, CLIP_STD
+from curation.scorer.training.batches import Batches, Embedding, Plan, Tokens
+from curation.scorer.training.compiling import compiled
+from curation.scorer.training.contrastive import Contrastive
+from curation.scorer.training.distributed import ALONE
+from curation.scorer.training.inputs import Pair
+from curation.scorer.training.loop import Loop, Standing, Update
+from curation.scorer.training.pixels import Look, PreparedPixels, open_prepared, prepare
+from curation.scorer.training.schedule import Schedule
+from curation.scorer.training.starting_weights import random_model
+from curation.scorer.training.validate import Validation
+from hits.domain.images.region_drawing import RegionMode
 from tests.benchmarks._machine import machine
 from tests.benchmarks._training_reference import PublishedDataset, forever, update
 from tests.benchmarks.features import pictures

@@ -16,14 +16,14 @@ from curation.features.parallel import in_threads
 from curation.features.prompted import Prompted
 from curation.features.regions import Crop
 from curation.records import InvalidInput, Region
-from curation.scorer.batches import training_tokens
 from curation.scorer.config import TextMode
-from curation.scorer.encoder import ScorerEncoder
-from curation.scorer.folder import save_scorer
-from curation.scorer.inputs import Pair
-from curation.scorer.published import convert_published
-from curation.scorer.start import starting_point
-from hits.domain.regions import RegionMode
+from curation.scorer.model.encoder import ScorerEncoder
+from curation.scorer.model.folder import save_scorer
+from curation.scorer.model.published_scorers import convert_published
+from curation.scorer.training.batches import training_tokens
+from curation.scorer.training.inputs import Pair
+from curation.scorer.training.starting_weights import starting_point
+from hits.domain.images.region_drawing import RegionMode
 from tests.curation_site.fakes import save_tiny_clip
 from tests.support.scorer_weights import TINY_RESNET, random_weights, save_checkpoint
 

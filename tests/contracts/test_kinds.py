@@ -9,7 +9,7 @@ from django.contrib.staticfiles import finders
 from django.template.loader import get_template
 
 from hits import registry
-from hits.domain.facts import ImageFacts
+from hits.domain.images.image_facts import ImageFacts
 from hits.domain.states import Purpose
 from hits.kind import InvalidAnswer, InvalidUnit, Schema
 from hits.markdown import pictures, trouble

@@ -20,19 +20,20 @@ from hits import registry
 from hits.domain.states import AssignmentStatus, Purpose
 from hits.kind import HitKind, InvalidInput, UnitBox
 from hits.models import Assignment, Batch, Hit, Image, Project, Record, Unit
-from hits.selectors.images import facts_of
-from hits.services import submit, templates
+from hits.selectors.images.images import facts_of
+from hits.services.collecting import submit
+from hits.services.launching import template_launch
 from tests.support import market
 from tests.support.bench import task_address
 from tests.support.loop import approve, collected, page_key
 from tests.support.play import WORKERS, Play
-from validation.domain.control_types import Own, Rates
-from validation.domain.controls import check, labels_of, plan
-from validation.domain.spec import Scale
+from validation.domain.judging.quality_check_types import Own, Rates
+from validation.domain.judging.quality_checks import check, labels_of, plan
+from validation.domain.judging.spec import Scale
 from validation.registry import spec_of
 from validation.selectors.decisions import usual_rules
-from validation.services.controls import add_gold
 from validation.services.decisions import decide_items
+from validation.services.quality_checks import add_gold
 from validation.services.report import compute
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -102,7 +103,7 @@ def _begun(
     named(kind, KIND_METHODS, patch)
     if kind.purpose is Purpose.JUDGING:
         named(spec_of(kind.name), SPEC_METHODS, patch)
-    templates.save_template(project=project, name="Chairs", html=PAGE, by=None)
+    template_launch.save_template(project=project, name="Chairs", html=PAGE, by=None)
     for name in families.names():
         if set(kind.record_types) & set(family_named(name).record_types):
             Project.objects.filter(pk=project.pk).update(family=name)

@@ -12,8 +12,8 @@ from typing import Any
 
 import torch
 
-from curation.scorer import checkpoint, parts
 from curation.scorer.train import train
+from curation.scorer.training import checkpoint, components
 
 
 def die() -> None:
@@ -36,7 +36,7 @@ def main() -> None:
     if where == "save":
         checkpoint.sync = nth_call(checkpoint.sync, 2 * number - 1)  # of the file, before it takes its name
     if where == "best":
-        parts.save_scorer = nth_call(parts.save_scorer, number)
+        components.save_scorer = nth_call(components.save_scorer, number)
     train(run, tell=lambda done, _: die() if where == "step" and done == number else None)
 
 

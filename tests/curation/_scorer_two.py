@@ -11,8 +11,8 @@ import torch
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
-from curation.scorer.contrastive import Contrastive
-from curation.scorer.distributed import World, joined
+from curation.scorer.training.contrastive import Contrastive
+from curation.scorer.training.distributed import World, joined
 
 PAIRS, UPDATES = 12, 6
 

@@ -16,9 +16,9 @@ from curation.audits.parsing import MOST_BYTES, from_row, parse, shipped
 from curation.audits.readings import ItemReadings, ItemState, Reading, first_place, letters, offered
 from curation.audits.sampling import How, Pair, Recipe, draw
 from curation.records import InvalidInput
-from validation.domain.agreement import Metric, cohen, krippendorff_alpha
-from validation.domain.planner import score_interval
-from validation.domain.ratings import RatingTable
+from validation.domain.agreement.agreement import Metric, cohen, krippendorff_alpha
+from validation.domain.judging.ratings import RatingTable
+from validation.domain.reports.planner import score_interval
 
 GOOD: dict[str, Any] = {
     "id": "mine",

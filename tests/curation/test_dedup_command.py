@@ -69,7 +69,7 @@ def test_members_that_are_kept(features: Path, linkage: str, tmp_path: Path) -> 
 
 @pytest.mark.parametrize("which", ["fp32", "bf16", "auto"])
 def test_filters_change_nothing(features: Path, which: str) -> None:
-    products = pytest.importorskip("curation.pipelines.products")
+    products = pytest.importorskip("curation.pipelines.matmul_backends")
     if which == "bf16" and not products.multiplies_bfloat16():
         assert (
             fails("does not multiply bfloat16", features, "--clusters", "9", "--filter", which).returncode

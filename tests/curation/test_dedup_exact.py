@@ -157,7 +157,7 @@ def small_blocks(monkeypatch: pytest.MonkeyPatch, *shapes: Block) -> None:
 def test_filter_blocks_threads_and_guess_change_nothing(
     linkage: Linkage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    products = pytest.importorskip("curation.pipelines.products")
+    products = pytest.importorskip("curation.pipelines.matmul_backends")
     features = make(501, 96, 3)
     expected = sparse(features, ByNumber(333), linkage)
     runs = [sparse(features, ByNumber(333), linkage, product=products.BFloat16Product())]
@@ -275,7 +275,7 @@ def adversarial_rows(kind: str, d: int) -> np.ndarray:
 @pytest.mark.parametrize("d", [2, 64, 512])
 @pytest.mark.parametrize("kind", ["one direction", "one large coordinate", "halfway"])
 def test_no_product_misses_a_pair(kind: str, d: int) -> None:
-    products = pytest.importorskip("curation.pipelines.products")
+    products = pytest.importorskip("curation.pipelines.matmul_backends")
     rows = distinct_rows(adversarial_rows(kind, d))
     unit = unit_rows(rows.values, "rows")
     cosines = unit @ unit.T

@@ -15,7 +15,7 @@ from curation.evaluation.errors import (
     stratified_folds,
     worst_mistakes,
 )
-from curation.pipelines.error_models import REGULARISATION, area_foretold, fit, rotate
+from curation.pipelines.evaluation.error_models import REGULARISATION, area_foretold, fit, rotate
 from curation.records import InvalidInput
 
 

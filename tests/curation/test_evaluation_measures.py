@@ -34,7 +34,7 @@ from curation.evaluation.retrieval import (
     score_retrieval,
 )
 from curation.records import InvalidInput
-from validation.domain.pairwise import mean_interval
+from validation.domain.agreement.pairwise import mean_interval
 
 
 def square(n: int) -> dict[str, list[str]]:

@@ -19,7 +19,7 @@ from curation.features.choose import get_encoder
 from curation.features.encoder import EncoderUnavailable
 from curation.features.pixels import Normalisation, squares
 from curation.features.regions import Crop, widescreen_squares
-from hits.domain.regions import RegionMode, draw_region
+from hits.domain.images.region_drawing import RegionMode, draw_region
 from tests.curation_site.fakes import save_tiny_clip
 
 RENDER = Path(__file__).resolve().parents[1] / "cases" / "render"

@@ -16,7 +16,7 @@ from curation.features.encoder import EncoderUnavailable, Precision
 from curation.features.pixels import Normalisation, pixels_of
 from curation.features.regions import Crop, widescreen_squares
 from curation.records import InvalidInput, Region
-from hits.domain.regions import RegionMode
+from hits.domain.images.region_drawing import RegionMode
 from tests.curation_site.fakes import save_tiny_clip
 from tests.support.pictures import picture
 

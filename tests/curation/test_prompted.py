@@ -11,7 +11,7 @@ from PIL import Image as Pillow
 from curation.features.encoder import Encoder
 from curation.features.prompted import Prompted
 from curation.records import InvalidInput, Region
-from hits.domain.regions import RegionMode
+from hits.domain.images.region_drawing import RegionMode
 
 
 class Recording:

@@ -10,7 +10,7 @@ from curation.scorer import recipes
 from curation.scorer.config import TextMode
 from curation.scorer.recipes import RecipeKind
 from curation.scorer.texts import TextKind
-from hits.domain.regions import RegionMode
+from hits.domain.images.region_drawing import RegionMode
 
 
 def test_names_are_unique_and_fit_the_column_that_keeps_them() -> None:

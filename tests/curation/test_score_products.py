@@ -17,7 +17,7 @@ from curation.negatives.plausibility import EmbeddingPlausibility
 from curation.negatives.products import PlainProduct, ScoreProduct
 
 torch = pytest.importorskip("torch")
-score_products = pytest.importorskip("curation.pipelines.score_products")
+score_products = pytest.importorskip("curation.pipelines.score_matmul_backends")
 
 PRODUCTS = [PlainProduct(), score_products.BFloat16ScoreProduct()]
 

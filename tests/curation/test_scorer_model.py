@@ -10,14 +10,14 @@ import torch.nn.functional as F
 
 from curation.features.regions import Crop
 from curation.records import InvalidInput
-from curation.scorer.architecture import Architecture
 from curation.scorer.config import TextMode
-from curation.scorer.openai import architecture_of, from_openai, unwrapped
-from curation.scorer.published import PUBLISHED
-from curation.scorer.start import TINY_SHAPE, starting_point
-from curation.scorer.tokens import ByteTokenizer, clip_tokenizer, plain, without_padding
-from curation.scorer.towers import DualEncoder, from_clip, without_weights
-from hits.domain.regions import RegionMode
+from curation.scorer.model.architecture import Architecture
+from curation.scorer.model.openai_weights import architecture_of, from_openai, unwrapped
+from curation.scorer.model.published_scorers import PUBLISHED
+from curation.scorer.model.tokens import ByteTokenizer, clip_tokenizer, plain, without_padding
+from curation.scorer.model.towers import DualEncoder, from_clip, without_weights
+from curation.scorer.training.starting_weights import TINY_SHAPE, starting_point
+from hits.domain.images.region_drawing import RegionMode
 from tests.support.scorer_weights import (
     TINY_RESNET,
     State,

@@ -9,11 +9,11 @@ import pytest
 import torch
 
 from curation.records import InvalidInput
-from curation.scorer import folder as folders
 from curation.scorer.config import TextMode
-from curation.scorer.folder import load_scorer, save_scorer
-from curation.scorer.start import starting_point
-from hits.domain.regions import RegionMode
+from curation.scorer.model import folder as folders
+from curation.scorer.model.folder import load_scorer, save_scorer
+from curation.scorer.training.starting_weights import starting_point
+from hits.domain.images.region_drawing import RegionMode
 from tests.support.files import files_of, is_one_line
 
 

@@ -17,9 +17,9 @@ from django.core.management import CommandError, call_command
 from curation.management.commands.convert_scorer import NAMES
 from curation.records import InvalidInput
 from curation.scorer.config import TextMode
-from curation.scorer.folder import load_scorer
-from curation.scorer.openai import from_openai, unwrapped
-from curation.scorer.published import PUBLISHED, convert_published
+from curation.scorer.model.folder import load_scorer
+from curation.scorer.model.openai_weights import from_openai, unwrapped
+from curation.scorer.model.published_scorers import PUBLISHED, convert_published
 from tests.support.files import files_of, is_one_line
 from tests.support.scorer_weights import TINY_RESNET, clip_as_openai, random_weights, save_checkpoint
 
@@ -110,7 +110,7 @@ class TestConverting:
         one = PUBLISHED["rn50x64-multitask"]
         shape = from_openai(unwrapped(weights)).architecture
         mine = dataclasses.replace(one, architecture=shape)
-        monkeypatch.setattr("curation.scorer.published.PUBLISHED", {one.name: mine})
+        monkeypatch.setattr("curation.scorer.model.published_scorers.PUBLISHED", {one.name: mine})
         path = save_checkpoint(tmp_path / one.file_name.replace("=", "%3D"), weights)
         made = convert_published(path, str(clip_folder), tmp_path / "s")
         assert (made.name, made.text_mode) == ("rn50x64-multitask", TextMode.MULTITASK)

@@ -9,7 +9,7 @@ import torch
 
 from curation.records import InvalidInput
 from curation.scorer.config import TrainingConfig
-from curation.scorer.folder import load_scorer
+from curation.scorer.model.folder import load_scorer
 from curation.scorer.train import train
 from tests.curation._scorer_runs import make_run
 
@@ -128,7 +128,7 @@ def test_a_full_disk_is_said_and_the_run_goes_on_later(
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patched:
-        patched.setattr("curation.scorer.checkpoint.save_file", full)
+        patched.setattr("curation.scorer.training.checkpoint.save_file", full)
         with pytest.raises(InvalidInput, match=r"cannot be written .*No space left"):
             train(run)
     assert not list((run / "checkpoint").glob(".*"))

@@ -9,9 +9,9 @@ import torch
 from torch import Tensor, nn
 
 from curation.records import InvalidInput
-from curation.scorer.contrastive import Contrastive, symmetric_loss
-from curation.scorer.loop import Loop, Standing, Update
-from curation.scorer.schedule import Schedule
+from curation.scorer.training.contrastive import Contrastive, symmetric_loss
+from curation.scorer.training.loop import Loop, Standing, Update
+from curation.scorer.training.schedule import Schedule
 
 PAIRS, FROM_IMAGES, FROM_TEXTS, DIM = 10, 7, 5, 4
 
@@ -258,7 +258,7 @@ def test_the_benchmark_counts_the_operations_of_the_towers() -> None:
     from torch.nn.attention import SDPBackend, sdpa_kernel
     from torch.utils.flop_counter import FlopCounterMode
 
-    from curation.scorer.start import random_model
+    from curation.scorer.training.starting_weights import random_model
     from tests.benchmarks.training import flops_per_pair, towers
 
     shape = towers(small=True)
@@ -273,7 +273,7 @@ def test_the_benchmark_counts_the_operations_of_the_towers() -> None:
 def test_a_machine_that_cannot_compile_says_so_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     from torch._inductor.exc import InvalidCxxCompiler
 
-    from curation.scorer.compiling import compiled
+    from curation.scorer.training.compiling import compiled
 
     def raising(error: Exception) -> Callable[..., Tensor]:
         def run(*_: Any) -> Tensor:

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from curation.scorer.folder import load_scorer
-from curation.scorer.journal import read_losses, read_validations
+from curation.scorer.model.folder import load_scorer
 from curation.scorer.train import train
+from curation.scorer.training.journal import read_losses, read_validations
 
 BOXES_PER_PHOTO, HELD_OUT = 3, 24
 SETTINGS = {

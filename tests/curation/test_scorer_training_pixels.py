@@ -12,10 +12,19 @@ from PIL import ImageEnhance, ImageOps
 from curation.features.pixels import Normalisation, squares
 from curation.features.regions import Crop
 from curation.records import InvalidInput, Region
-from curation.scorer.augment import Draws, augmented, brightened, draw, greyed, normalised, plain, turned
-from curation.scorer.inputs import Pair
-from curation.scorer.pixels import SIZES, Look, PreparedPixels, open_prepared, prepare
-from hits.domain.regions import RegionMode, draw_region
+from curation.scorer.training.augment import (
+    Draws,
+    augmented,
+    brightened,
+    draw,
+    greyed,
+    normalised,
+    plain,
+    turned,
+)
+from curation.scorer.training.inputs import Pair
+from curation.scorer.training.pixels import SIZES, Look, PreparedPixels, open_prepared, prepare
+from hits.domain.images.region_drawing import RegionMode, draw_region
 
 NORM = Normalisation(side=16, mean=(0.5, 0.4, 0.3), std=(0.2, 0.25, 0.3))
 
@@ -176,7 +185,7 @@ def test_a_picture_without_drawing_is_prepared_once(images: Path, tmp_path: Path
 def test_preparing_goes_on_where_it_was_stopped(
     images: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("curation.scorer.pixels.PER_FILE", 2)
+    monkeypatch.setattr("curation.scorer.training.pixels.PER_FILE", 2)
     look = Look(RegionMode.HIGHLIGHT, Crop.TWO_SQUARES, NORM)
     prepare(PAIRS, images, look, tmp_path / "whole", part="train")
 

@@ -11,11 +11,11 @@ from safetensors.torch import load_file
 
 from curation.records import InvalidInput
 from curation.scorer import train as command
-from curation.scorer.batches import Plan
-from curation.scorer.environment import without_paths
-from curation.scorer.folder import load_scorer
-from curation.scorer.journal import LOSSES, Journal, read_losses, read_validations
+from curation.scorer.model.folder import load_scorer
 from curation.scorer.train import train
+from curation.scorer.training.batches import Plan
+from curation.scorer.training.environment import without_paths
+from curation.scorer.training.journal import LOSSES, Journal, read_losses, read_validations
 from tests.curation._scorer_runs import SETTINGS, make_run
 
 ROOT = Path(__file__).parents[2]
@@ -260,7 +260,7 @@ def test_a_loss_that_is_no_number_keeps_the_last_checkpoint(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = make_run(tmp_path / "run", epochs=2)
-    monkeypatch.setattr("curation.scorer.contrastive.symmetric_loss", _broken_from(5))
+    monkeypatch.setattr("curation.scorer.training.contrastive.symmetric_loss", _broken_from(5))
     with pytest.raises(InvalidInput, match="loss: is nan at step 5; the last checkpoint is kept"):
         train(run)
     weights = load_file(run / "checkpoint" / "state.safetensors")
@@ -270,7 +270,7 @@ def test_a_loss_that_is_no_number_keeps_the_last_checkpoint(
 
 
 def _broken_from(call: int):
-    from curation.scorer.contrastive import symmetric_loss
+    from curation.scorer.training.contrastive import symmetric_loss
 
     calls: list[None] = []
 

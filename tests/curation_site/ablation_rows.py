@@ -8,7 +8,7 @@ from curation.services.ablations import AblationOptions, request_ablations, usua
 from curation.services.scorers import keep_progress
 from hits.domain.states import JobState
 from hits.models import Job
-from hits.services import jobs
+from hits.services.jobs import jobs
 
 FIGURES = {"retrieval": {"p_at_1": {"value": 12.5, "low": 10.0, "high": 15.0}, "instances": 12, "chunks": 1}}
 COUNTS = {"train_pairs": 24, "train_images": 8, "val_pairs": 6, "val_images": 2}

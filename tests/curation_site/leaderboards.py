@@ -15,7 +15,7 @@ from curation.leaderboard.services import boards, entries
 from curation.models import DatasetVersion
 from hits.domain.states import JobState
 from hits.models import Job, Project
-from hits.services import jobs
+from hits.services.jobs import jobs
 from tests.validation.factory import Work
 
 # Two photos with two texts each: rows are photos, columns texts. Sorted, the ids run along the rows.

@@ -40,8 +40,8 @@ def ready(version: DatasetVersion, name: str = "first", *, weights: bool = False
     write_journal(scorer, 120)
     sha256 = "ab" * 32
     if weights:
-        from curation.scorer.folder import save_scorer
-        from curation.scorer.start import starting_point
+        from curation.scorer.model.folder import save_scorer
+        from curation.scorer.training.starting_weights import starting_point
 
         sha256 = save_scorer(weights_folder(scorer), starting_point(TINY))
     figures = {"steps": 120, "best_step": 110, "p_at_1": 31.25, "im2txt": 20.1, "txt2im": 21.5, "loss": 2.5}

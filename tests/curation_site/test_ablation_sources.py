@@ -20,7 +20,7 @@ from curation.selectors.evaluations import USUAL_SETS, differing, is_usual
 from curation.selectors.jobs import EVALUATE, TRAIN_SCORER
 from curation.services.ablation_tables import AblationRow, RowState, ablation_table
 from curation.services.ablations import AblationOptions, config_of
-from curation.views import evaluation_parts as parts
+from curation.views.evaluation import evaluation_sections as parts
 from hits.domain.states import JobState
 from hits.models import Image, Job, Project
 from tests.curation_site.ablation_rows import SMALL, Runner, figure, made, measured, scorer_of

@@ -23,8 +23,8 @@ from curation.services.shortcuts import ShortcutOptions, request_shortcuts
 from curation.views.command_lines import command_lines
 from hits.domain.states import JobState
 from hits.models import Image, Job, Project
-from hits.services import jobs
 from hits.services.errors import Conflict, Refused
+from hits.services.jobs import jobs
 from tests.curation_site.ablation_rows import SMALL, Runner, made
 from tests.curation_site.sealed import sealed_version
 from tests.support.pages import squeezed

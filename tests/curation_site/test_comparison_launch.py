@@ -16,7 +16,7 @@ from hits.services.errors import Conflict, Refused
 from tests.support import market
 from tests.support.pages import squeezed
 from tests.validation.factory import Work
-from validation.domain.control_types import Rates
+from validation.domain.judging.quality_check_types import Rates
 from validation.models import ControlUnit, JudgingRound
 
 pytestmark = pytest.mark.django_db

@@ -24,8 +24,8 @@ from curation.services.dedup import MOST_KEPT_TOGETHER, DedupOptions, keep_all, 
 from curation.views.forms import DedupForm
 from hits.domain.states import JobState
 from hits.models import AuditEvent, Image, Job, Project
-from hits.services.duplicates import add_duplicates, mark_duplicates, offer_again, restore_marks
 from hits.services.errors import Conflict, Refused
+from hits.services.images.duplicates import add_duplicates, mark_duplicates, offer_again, restore_marks
 from tests.curation_site.test_marks import marks, take_down
 from tests.validation.factory import Work
 

@@ -14,17 +14,17 @@ from django.urls import reverse
 from numpy.typing import NDArray
 
 from curation.models import ErrorAnalysis, Evaluation, EvaluationSource
-from curation.pipelines import error_analysis
+from curation.pipelines.evaluation import error_analysis
 from curation.selectors.error_analyses import compared_rows, gallery
 from curation.services.error_analysis import ErrorOptions, request_error_analysis
 from hits.domain.states import JobState
 from hits.models import Image, Project
 from hits.selectors.jobs import is_refused, may_resume
-from hits.services import jobs
 from hits.services.errors import Conflict, Refused
+from hits.services.jobs import jobs
 from tests.curation_site.fakes import Colours
 from tests.curation_site.sealed import LetterSentences, sealed_version
-from validation.domain import leaderboard
+from validation.domain.reports import leaderboard
 
 pytestmark = pytest.mark.django_db
 PHOTOS = 13

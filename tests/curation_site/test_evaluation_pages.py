@@ -12,9 +12,9 @@ from curation.evaluation.measures import pearson
 from curation.models import DatasetVersion, ErrorAnalysis, Evaluation, Scorer
 from curation.selectors.evaluations import PREDICTIONS, evaluation_folder
 from curation.selectors.jobs import ERROR_ANALYSIS, EVALUATE
-from curation.views import evaluation_charts as charts
-from curation.views import evaluation_parts as parts
 from curation.views import plots
+from curation.views.evaluation import evaluation_charts as charts
+from curation.views.evaluation import evaluation_sections as parts
 from hits.domain.states import JobState
 from hits.models import Image, Job, Project
 from tests.curation_site.sealed import sealed_version

@@ -19,9 +19,9 @@ from curation.evaluation.submission import ZIP_NAME, read_submission, score_subm
 from curation.families.sherlock.evaluation_plan import SetOptions
 from curation.families.sherlock.evaluation_sets import write_evaluation_sets
 from curation.models import Evaluation, Scorer
-from curation.pipelines import evaluate
 from curation.pipelines.encoders import feature_encoder
-from curation.pipelines.evaluation_scores import comparison_scores
+from curation.pipelines.evaluation import evaluate
+from curation.pipelines.evaluation.evaluation_scores import comparison_scores
 from curation.records import Region
 from curation.selectors.evaluations import (
     compared_scores,
@@ -36,12 +36,12 @@ from curation.services.evaluations import (
     request_file_evaluation,
     request_judgments_evaluation,
 )
-from hits.domain.regions import RegionMode
+from hits.domain.images.region_drawing import RegionMode
 from hits.domain.states import AssignmentStatus, JobState
 from hits.management import progress
 from hits.models import Hit, Job
-from hits.services import jobs
 from hits.services.errors import Conflict, Refused
+from hits.services.jobs import jobs
 from tests.curation_site.evaluation import Corpus, corpus_of
 from tests.curation_site.fakes import save_tiny_clip
 from tests.validation.factory import Work

@@ -22,12 +22,12 @@ from curation.pipelines import features
 from curation.pipelines.deduplicate import deduplicate_images
 from curation.services.dedup import DedupOptions
 from curation.services.features import FeatureOptions, features_folder, request_features
-from hits.domain.regions import RegionMode
+from hits.domain.images.region_drawing import RegionMode
 from hits.domain.states import JobState
 from hits.models import Image, Job
 from hits.selectors.jobs import counts
-from hits.services import jobs
 from hits.services.errors import Conflict, Refused
+from hits.services.jobs import jobs
 from tests.curation_site.fakes import Colours
 from tests.support.pages import squeezed
 from tests.validation.factory import Work

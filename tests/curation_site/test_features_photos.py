@@ -10,8 +10,8 @@ from curation.features.shards import open_features
 from curation.models import FeatureSet
 from curation.services.features import FeatureOptions, features_folder, request_features
 from hits.domain.states import JobState
-from hits.services import jobs
-from hits.services.images import import_image
+from hits.services.images.import_image import import_image
+from hits.services.jobs import jobs
 from tests.curation_site.fakes import save_tiny_clip
 from tests.validation.factory import Work
 

@@ -16,7 +16,7 @@ from curation.models import FeatureSet
 from curation.services.features import FeatureOptions, features_folder, request_features
 from hits.domain.states import JobState
 from hits.models import Job
-from hits.services import jobs
+from hits.services.jobs import jobs
 from tests.curation_site.fakes import save_tiny_clip
 from tests.support import children
 from tests.support.redis_server import redis_url, skip_without_redis

@@ -21,7 +21,7 @@ from curation.versions.plan import image_url
 from curation.views.command_lines import command_lines
 from hits.domain.states import JobState
 from hits.models import AuditEvent, Image, Job, JobLine, Project
-from hits.services import jobs
+from hits.services.jobs import jobs
 from tests.support import made_up_sources as made
 
 pytestmark = pytest.mark.django_db(transaction=True)

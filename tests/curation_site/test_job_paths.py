@@ -9,7 +9,7 @@ import pytest
 from django.core.management import CommandError, call_command, load_command_class
 
 from hits.models import Job, Project
-from hits.services import jobs
+from hits.services.jobs import jobs
 from tests.support import made_up_sources as made
 from tests.validation.factory import Work
 

@@ -15,7 +15,7 @@ from curation.leaderboard.services import entries
 from curation.leaderboard.views.boards import receipt
 from hits.models import Project
 from hits.models.base import AppendOnlyError
-from hits.services import jobs
+from hits.services.jobs import jobs
 from tests.curation_site.leaderboards import HALF, made_board, npy, predictions, scored, zipped
 
 pytestmark = pytest.mark.django_db

@@ -15,8 +15,8 @@ from curation.leaderboard.services import entries
 from curation.records import InvalidInput
 from hits.domain.states import JobState
 from hits.models import Project
-from hits.services import jobs
 from hits.services.errors import Refused
+from hits.services.jobs import jobs
 from tests.curation_site.leaderboards import (
     COMPARISON,
     EXPECTED,

@@ -19,7 +19,7 @@ from curation.leaderboard.views.boards import receipt
 from curation.models import VersionImage
 from hits.domain.states import JobState
 from hits.models import AuditEvent, Image, Job, Project
-from hits.services import jobs
+from hits.services.jobs import jobs
 from tests.curation_site.leaderboards import (
     HALF,
     handed_in,

@@ -20,8 +20,8 @@ from curation.models import ImageProposals, Pair, ProposalRun
 from curation.versions.photos import lets_copies_be_given
 from hits.domain.states import JobState
 from hits.models import Image
-from hits.services import jobs
 from hits.services.errors import Conflict
+from hits.services.jobs import jobs
 from tests.curation_site.leaderboards import predictions, scored
 from tests.curation_site.test_versions import rated_round
 from tests.validation.factory import Work

@@ -21,8 +21,8 @@ from curation.models import DatasetVersion
 from curation.views import plots
 from hits.domain.states import JobState
 from hits.models import AuditEvent, Project
-from hits.services import jobs
 from hits.services.errors import Conflict, Refused, TooLarge
+from hits.services.jobs import jobs
 from tests.curation_site.leaderboards import (
     HALF,
     PERFECT,

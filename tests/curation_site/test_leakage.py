@@ -31,10 +31,10 @@ from curation.services.dedup import DedupOptions
 from curation.services.leakage import LeakageOptions
 from hits.models import AuditEvent, Image, Job, Project
 from hits.models.base import AppendOnlyError
-from hits.services import duplicates
 from hits.services.errors import Conflict, Refused
-from hits.services.images import Description, import_image
-from hits.services.jobs import Cancelled
+from hits.services.images import duplicates
+from hits.services.images.import_image import Description, import_image
+from hits.services.jobs.jobs import Cancelled
 from tests.curation_site.fakes import Colours
 
 pytestmark = pytest.mark.django_db

@@ -20,10 +20,10 @@ from curation.selectors import duplicates as read
 from curation.services.dedup import DedupOptions, Marks, store_groups
 from hits.domain.states import JobState
 from hits.models import Image, Job, Project
-from hits.services import duplicates
-from hits.services.duplicates import add_duplicates, mark_duplicates, offer_again
 from hits.services.errors import Refused
-from hits.services.images import import_image
+from hits.services.images import duplicates
+from hits.services.images.duplicates import add_duplicates, mark_duplicates, offer_again
+from hits.services.images.import_image import import_image
 from tests.curation_site.fakes import Colours
 from tests.validation.factory import Work
 

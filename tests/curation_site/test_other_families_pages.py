@@ -13,7 +13,8 @@ from curation import services
 from curation.models import DatasetVersion
 from curation.versions.difference import difference
 from hits.models import Hit, Image, Project
-from hits.services.launch import PlannedUnit, Terms, launch_batch
+from hits.services.launching.launch import PlannedUnit, launch_batch
+from hits.services.launching.terms import Terms
 from tests.validation.factory import Work
 
 pytestmark = pytest.mark.django_db

@@ -13,9 +13,9 @@ from django.urls import reverse
 
 from curation import services
 from curation.models import ComparisonRound, DatasetVersion, DuplicateRun, SourceRecord
-from curation.views import curation as curation_views
+from curation.views import duplicates as curation_views
 from hits.models import Job, Project
-from hits.services.duplicates import mark_duplicates
+from hits.services.images.duplicates import mark_duplicates
 from tests.support.pages import squeezed
 from tests.validation.factory import Work
 

@@ -15,17 +15,17 @@ from curation.negatives.filters import cluster_softly
 from curation.negatives.options import Keep
 from curation.pipelines.comparison import build_comparison_round
 from curation.pipelines.deduplicate import deduplicate_images
-from curation.pipelines.products import BFloat16Product, best_product
+from curation.pipelines.matmul_backends import BFloat16Product, best_product
 from curation.selectors.images import duplicate_groups
 from curation.services import DedupOptions, RoundOptions
 from curation.services.texts import DuplicateOptions
 from hits.domain.states import AssignmentStatus, JobState
 from hits.models import Image, Job
-from hits.selectors.images import usable
-from hits.services import jobs
-from hits.services.duplicates import mark_duplicates
+from hits.selectors.images.images import usable
 from hits.services.errors import Refused
-from hits.services.images import import_image
+from hits.services.images.duplicates import mark_duplicates
+from hits.services.images.import_image import import_image
+from hits.services.jobs import jobs
 from tests.curation_site.fakes import Colours, Letters
 from tests.curation_site.texts_corpus import Words
 from tests.validation.factory import Work
@@ -262,7 +262,8 @@ def test_rounds_and_text_analyses_cluster_by_the_quickest_product(
     work: Work, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from curation.negatives import filters
-    from curation.pipelines import comparison, texts
+    from curation.pipelines import comparison
+    from curation.pipelines.texts import text_analysis
 
     given: list[Any] = []
     quickest = Float32Product()
@@ -271,14 +272,14 @@ def test_rounds_and_text_analyses_cluster_by_the_quickest_product(
         given.append(options["product"])
         return cluster(*args, **options)
 
-    for module in (comparison, texts):
+    for module in (comparison, text_analysis):
         monkeypatch.setattr(module, "best_product", lambda: quickest)
-    for module in (filters, texts):
+    for module in (filters, text_analysis):
         monkeypatch.setattr(module, "cluster", spied)
     twelve_pairs(work)
     build_comparison_round(project=work.project, options=RoundOptions(), using=Letters())
     assert given == [quickest]
-    texts.analyse_texts(project=work.project, options=DuplicateOptions(), encoder=Words())
+    text_analysis.analyse_texts(project=work.project, options=DuplicateOptions(), encoder=Words())
     assert given == [quickest] * 2
 
 

@@ -31,8 +31,8 @@ from curation.selectors import proposals as stored
 from curation.services import proposals as services
 from hits.domain.states import AssignmentStatus, JobState
 from hits.models import Image, Job, Project
-from hits.services import jobs
 from hits.services.errors import Conflict, Refused
+from hits.services.jobs import jobs
 from tests.support import children
 from tests.support.pages import squeezed
 from tests.validation.factory import Work

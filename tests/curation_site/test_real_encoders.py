@@ -7,7 +7,7 @@ from curation.pipelines.deduplicate import deduplicate_images
 from curation.pipelines.encoders import encoders, image_vectors
 from curation.services import DedupOptions, RoundOptions
 from hits.services.errors import Refused
-from hits.services.images import import_image
+from hits.services.images.import_image import import_image
 from tests.curation_site.test_pipelines import brighter, twelve_pairs
 from tests.validation.factory import Work
 

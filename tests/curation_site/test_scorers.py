@@ -10,18 +10,18 @@ from django.core.management import CommandError, call_command
 
 from curation import services
 from curation.models import DatasetVersion, Scorer, ScorerOrigin
-from curation.pipelines import training
-from curation.pipelines.training_files import write_run
+from curation.pipelines.training import train_scorer
+from curation.pipelines.training.training_files import write_run
 from curation.scorer.config import TINY, TrainingConfig
-from curation.scorer.folder import save_scorer
-from curation.scorer.start import starting_point
+from curation.scorer.model.folder import save_scorer
+from curation.scorer.training.starting_weights import starting_point
 from curation.selectors.scorers import SplitCount, known_pairs, scorer_folder, weights_folder
 from curation.services.scorer_splits import Splits, chosen_splits, held_images
 from curation.services.scorers import request_training, unused_name
 from hits.domain.states import JobState
 from hits.models import Image, Job, Project
-from hits.services import jobs
 from hits.services.errors import Refused
+from hits.services.jobs import jobs
 from tests.validation.factory import Work
 
 pytestmark = pytest.mark.django_db
@@ -290,7 +290,7 @@ def test_progress_is_written_once_a_second_at_most(sealed: DatasetVersion, tmp_p
         def log(self, text: str) -> None: ...
 
     now = [0.0]
-    telling = training.Telling(ask(sealed), tmp_path, Progress(), clock=lambda: now[0])  # type: ignore[arg-type]
+    telling = train_scorer.Telling(ask(sealed), tmp_path, Progress(), clock=lambda: now[0])  # type: ignore[arg-type]
     for step in range(1, 31):
         now[0] += 0.1
         telling(step, 30)

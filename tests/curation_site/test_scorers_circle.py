@@ -19,8 +19,8 @@ from curation.selectors.scorers import judged_rounds
 from curation.services import FeatureOptions, RoundOptions
 from hits.domain.states import JobState
 from hits.models import Hit, Job
-from hits.services import jobs
 from hits.services.errors import Refused
+from hits.services.jobs import jobs
 from tests.curation_site.fakes import Letters
 from tests.curation_site.scorer_rows import asked, ready
 from tests.support.pages import squeezed

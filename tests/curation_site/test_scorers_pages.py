@@ -14,10 +14,10 @@ from curation import services
 from curation.models import DatasetVersion, Evaluation, Scorer
 from curation.scorer.config import TrainingConfig
 from curation.selectors.scorers import SplitCount, scorer_folder
-from curation.views import scorer_charts as charts
 from curation.views.command_lines import command_lines
-from curation.views.scorer_forms import TrainingForm, sensible
-from curation.views.scorer_words import facts_of, measured_words
+from curation.views.scorers import scorer_charts as charts
+from curation.views.scorers.scorer_forms import TrainingForm, sensible
+from curation.views.scorers.scorer_labels import facts_of, measured_words
 from hits.domain.states import JobState
 from hits.models import Job, Project
 from tests.curation_site.scorer_rows import asked, ready, write_journal
@@ -364,7 +364,7 @@ def test_a_single_step_and_a_flat_curve_are_drawn() -> None:
 
 
 def test_marks_lie_within_the_plot(sealed: DatasetVersion) -> None:
-    from curation.scorer.journal import read_losses, read_validations
+    from curation.scorer.training.journal import read_losses, read_validations
 
     folder = scorer_folder(ready(sealed))
     loss, validation, rate = charts.training_panels(read_losses(folder), read_validations(folder))

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from curation.pipelines import training_processes
-from curation.pipelines.training_processes import LOG, command, last_step, train_in_processes
+from curation.pipelines.training import training_processes
+from curation.pipelines.training.training_processes import LOG, command, last_step, train_in_processes
 from hits.services.errors import Refused
 
 STEPS = "import sys, pathlib, time; run = pathlib.Path(sys.argv[1])\n"

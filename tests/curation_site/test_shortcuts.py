@@ -12,7 +12,7 @@ from curation import services
 from curation.evaluation.shortcuts import LABELS, Shortcut
 from curation.families.sherlock.evaluation_plan import SetOptions
 from curation.models import DatasetVersion, Evaluation, EvaluationSource
-from curation.pipelines import evaluate_shortcuts
+from curation.pipelines.evaluation import evaluate_shortcuts
 from curation.selectors.evaluations import compared_scores, predictions_file
 from curation.services.evaluations import (
     EvaluationOptions,
@@ -22,8 +22,8 @@ from curation.services.evaluations import (
 from curation.services.shortcuts import ShortcutOptions, request_shortcuts
 from hits.domain.states import JobState
 from hits.models import Image, Job, Project
-from hits.services import jobs
 from hits.services.errors import Refused
+from hits.services.jobs import jobs
 from tests.curation_site.sealed import CANDIDATES, LetterSentences, inference_of, sealed_version
 from tests.validation.factory import Work
 

@@ -19,8 +19,8 @@ from curation.services import source_images, sources
 from curation.sources.visual_genome import VisualGenome
 from hits.domain.states import JobState
 from hits.models import AuditEvent, Image, Job, JobLine, Project
-from hits.services import jobs
 from hits.services.errors import Conflict, Refused
+from hits.services.jobs import jobs
 from tests.support import made_up_sources as made
 from tests.support.pictures import picture
 
@@ -276,7 +276,7 @@ def test_copies_at_another_scale_bring_their_boxes_along(tmp_path: Path, project
 def test_pictures_that_came_another_way_are_described(
     tmp_path: Path, project: Project, make_image: Callable[..., Image]
 ) -> None:
-    from hits.services.images import Description, import_image
+    from hits.services.images.import_image import Description, import_image
 
     made.visual_genome(tmp_path)
     for number, about in ((1, Description()), (3, Description(split="val")), (5, Description(split="train"))):

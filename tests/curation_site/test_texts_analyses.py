@@ -14,9 +14,9 @@ from django.core.management import CommandError, call_command
 from curation.features.encoder import EncoderUnavailable
 from curation.features.shards import open_features
 from curation.models import AnalysisKind, FeatureSet, Pair, SourceRecord, TextAnalysis, TextScore
-from curation.pipelines import texts_toxicity
-from curation.pipelines.texts import analyse_texts
-from curation.pipelines.texts_classifier import Classifier
+from curation.pipelines.texts import texts_toxicity
+from curation.pipelines.texts.text_analysis import analyse_texts
+from curation.pipelines.texts.texts_classifier import Classifier
 from curation.selectors.texts import finished, reading_counts, text_pairs, toxicity_queue
 from curation.services.texts import (
     CaptionOptions,
@@ -30,8 +30,8 @@ from curation.services.texts import (
 from curation.texts.toxicity import Finding, WordList
 from hits.domain.states import AssignmentStatus, JobState
 from hits.models import Image, Job
-from hits.services import jobs
 from hits.services.errors import BadFile, Conflict, Refused
+from hits.services.jobs import jobs
 from tests.curation_site.texts_corpus import DINNER, KITCHEN, STREET, TRAVEL, Words, two_worlds, write
 from tests.validation.factory import Work
 

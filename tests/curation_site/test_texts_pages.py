@@ -16,7 +16,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from curation.models import AnalysisKind, Pair, TextAnalysis, TextReading
-from curation.pipelines.texts import analyse_texts
+from curation.pipelines.texts.text_analysis import analyse_texts
 from curation.selectors.jobs import ANALYSE_TEXTS
 from curation.selectors.texts import toxicity_queue
 from curation.services.texts import (

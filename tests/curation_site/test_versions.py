@@ -40,8 +40,9 @@ from hits.domain.states import AssignmentStatus
 from hits.management import progress
 from hits.models import Hit, Image, Project
 from hits.models.base import AppendOnlyError
-from hits.services import projects, take_down
+from hits.services import projects
 from hits.services.errors import Conflict, Refused
+from hits.services.images import take_down
 from tests.benchmarks.versions import CORPUS_PAIRS, CORPUS_PHOTOS, MOST_MIB, measured
 from tests.support.many_pairs import fill_pairs
 from tests.support.pages import squeezed

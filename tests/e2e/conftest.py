@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from hits.models import Image, Project
-from hits.services.images import import_image
-from hits.services.launch import Terms
+from hits.services.images.import_image import import_image
+from hits.services.launching.terms import Terms
 from tests.support import bench, children, market
 from tests.support.browser import CHROMIUM, FLAGS
 from tests.support.loop import published

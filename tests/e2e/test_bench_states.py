@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from hits.domain.external_question import NO_ASSIGNMENT
+from hits.domain.mturk_formats.external_question import NO_ASSIGNMENT
 from tests.support import market
 from tests.support.axe import check_page
 from tests.support.bench import Task, task_address

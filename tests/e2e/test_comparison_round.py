@@ -12,14 +12,14 @@ from curation import services
 from curation.models import ComparisonRound
 from hits.models import Hit, Image, Project, Submission
 from hits.mturk.boto import marketplace
-from hits.services.images import import_image
-from hits.services.publish import publish_batch
+from hits.services.images.import_image import import_image
+from hits.services.publishing.publish import publish_batch
 from tests.support import market
 from tests.support.axe import check_page, check_sizes, check_width
 from tests.support.bench import READY, agreed, plain_photo, task_address
 from tests.support.pages import wait_until_seen
 from tests.validation.factory import Work
-from validation.domain.material import CandidateToRate, SetToJudge
+from validation.domain.judging.round_material import CandidateToRate, SetToJudge
 from validation.services.judging import launch_comparison
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]

@@ -14,9 +14,9 @@ from curation.models import ComparisonRound
 from curation.services.dedup import DedupOptions, store_preview
 from hits.domain.states import JobState
 from hits.models import Heartbeat, Image, Job, Project
-from hits.services import jobs
-from hits.services.duplicates import mark_duplicates
-from hits.services.images import import_image
+from hits.services.images.duplicates import mark_duplicates
+from hits.services.images.import_image import import_image
+from hits.services.jobs import jobs
 from tests.support.axe import check_page, check_sizes
 from tests.support.bench import plain_photo
 from tests.validation.factory import Work

@@ -8,13 +8,13 @@ from django.contrib.auth.models import User
 from django.urls import reverse
 
 from hits.models import Hit, Project, Worker
-from hits.services.launch import Terms
+from hits.services.launching.terms import Terms
 from tests.support.axe import check_page, check_sizes, check_width
 from tests.validation.factory import Work, review
-from validation.domain.control_types import Rates
+from validation.domain.judging.quality_check_types import Rates
 from validation.models import GoldItem
-from validation.services.controls import add_gold
 from validation.services.judging import RoundPlan, launch_review
+from validation.services.quality_checks import add_gold
 from validation.services.report import compute
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]

@@ -10,7 +10,7 @@ from hits.models import Image, Project, Submission
 from tests.support.axe import check_sizes
 from tests.support.pages import until, wait_until_seen
 from tests.validation.pool import bulk_applicants, grade, qualification
-from validation.domain.outcome import PassRule
+from validation.domain.qualification.outcome import PassRule
 from validation.models import Grade, QualificationRound
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]

@@ -15,7 +15,7 @@ from curation.leaderboard.models import Leaderboard, LeaderboardEntry
 from curation.leaderboard.services import boards as services
 from curation.leaderboard.views.boards import receipt
 from hits.models import Heartbeat, Project
-from hits.services import jobs
+from hits.services.jobs import jobs
 from tests.curation_site.leaderboards import HALF, made_board, predictions, scored, variant
 from tests.support.axe import check_page, check_sizes, check_width
 

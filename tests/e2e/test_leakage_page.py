@@ -10,7 +10,7 @@ from playwright.sync_api import expect
 from curation.models import LeakageRun, LeakReading, SourceRecord
 from curation.services.leakage import FoundLeaks, FoundPair, LeakageOptions, store_leaks
 from hits.models import Image, Project
-from hits.services.images import Description, import_image
+from hits.services.images.import_image import Description, import_image
 from tests.support.axe import check_sizes
 from tests.support.pages import wait_until_seen
 from tests.support.pictures import picture

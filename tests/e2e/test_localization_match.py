@@ -9,9 +9,9 @@ from django.urls import reverse
 
 from hits.models import Hit, Project, Submission
 from hits.mturk.boto import marketplace
-from hits.services.images import import_image
-from hits.services.launch import Terms
-from hits.services.publish import publish_batch
+from hits.services.images.import_image import import_image
+from hits.services.launching.terms import Terms
+from hits.services.publishing.publish import publish_batch
 from tests.support import market
 from tests.support.axe import check_page, check_width
 from tests.support.bench import READY, agreed, plain_photo, task_address

@@ -7,11 +7,11 @@ import pytest
 from django.contrib.auth.models import User
 from django.utils import translation
 
-from hits.domain import notices
 from hits.domain.states import TrainingOutcome
+from hits.domain.workers import notices
 from hits.models import Hit, Image, Project
 from hits.mturk.boto import marketplace
-from hits.services import outbox
+from hits.services.outbox import outbox
 from tests.support import market
 from tests.support.answers import observations
 from tests.support.axe import check_sizes

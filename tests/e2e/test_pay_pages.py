@@ -8,7 +8,7 @@ from django.contrib.auth.models import User
 
 from hits.domain.states import CallState
 from hits.models import Batch, Hit, Image, OutgoingCall, Project, TopUp
-from hits.services.launch import Terms
+from hits.services.launching.terms import Terms
 from tests.support import market
 from tests.support.answers import observations
 from tests.support.axe import check_sizes

@@ -10,7 +10,7 @@ from playwright.sync_api import expect
 
 from hits import registry
 from hits.models import Hit, Image, Project, Submission
-from hits.services.images import import_image
+from hits.services.images.import_image import import_image
 from tests.support import market
 from tests.support.axe import check_page, check_sizes
 from tests.support.bench import READY, agreed, plain_photo, task_address

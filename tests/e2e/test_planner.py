@@ -7,8 +7,9 @@ import pytest
 from django.contrib.auth.models import User
 
 from hits.models import Batch, Hit, Image, Project
-from hits.services.images import import_image
-from hits.services.launch import Terms, launch_batch
+from hits.services.images.import_image import import_image
+from hits.services.launching.launch import launch_batch
+from hits.services.launching.terms import Terms
 from tests.support import market
 from tests.support.axe import check_sizes
 from tests.support.pages import wait_until_seen

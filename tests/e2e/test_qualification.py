@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from django.urls import reverse
 
-from hits.domain.external_question import NO_ASSIGNMENT
+from hits.domain.mturk_formats.external_question import NO_ASSIGNMENT
 from hits.domain.states import Match
 from hits.models import Batch, Hit, Image, Project, Submission
 from tests.support import bench, market

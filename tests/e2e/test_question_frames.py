@@ -6,7 +6,7 @@ from typing import Any
 import boto3
 import pytest
 
-from hits.domain.answer_xml import parse_answer
+from hits.domain.mturk_formats.answer_xml import parse_answer
 from hits.marketplace import transport
 from hits.marketplace.formats.html_question import build_html_question
 from hits.marketplace.models import Assignment, Attempt, Clock, Requester

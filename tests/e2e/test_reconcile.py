@@ -12,11 +12,12 @@ from django.utils import timezone
 from hits.domain.states import AssignmentStatus, Match
 from hits.models import Assignment, Attempt, Batch, Hit, Image, Project
 from hits.mturk.boto import marketplace
-from hits.services import collect, publish
-from hits.services.compensation import approve_handed_in
-from hits.services.launch import Terms
-from hits.services.qualifications import settle_outstanding
-from hits.services.reconcile import reconcile_batch
+from hits.services.batches.compensation import approve_handed_in
+from hits.services.collecting import collect
+from hits.services.launching.terms import Terms
+from hits.services.publishing import publish
+from hits.services.reconciling.reconcile import reconcile_batch
+from hits.services.workers.qualifications import settle_outstanding
 from tests.support import market
 from tests.support.answers import observations
 from tests.support.axe import check_page

@@ -8,16 +8,17 @@ from django.contrib.auth.models import User
 from django.urls import reverse
 
 from curation.models import Pair
-from hits.domain.pool import Pool
 from hits.domain.states import BatchState, Match, WorkerAction
+from hits.domain.workers.qualification_pools import Pool
 from hits.marketplace.errors import Refused
 from hits.marketplace.models import Worker as MarketWorker
 from hits.models import Batch, Hit, Image, Project, Submission, Worker
 from hits.mturk.boto import marketplace
 from hits.mturk.environments import current
-from hits.services import publish, qualifications
-from hits.services.access import access_for
-from hits.services.launch import Terms
+from hits.services.launching.eligibility import access_for
+from hits.services.launching.terms import Terms
+from hits.services.publishing import publish
+from hits.services.workers import qualifications
 from tests.support import bench, loop, market
 from tests.support.answers import observations
 from tests.support.axe import check_page, check_width

@@ -14,7 +14,7 @@ from curation import services
 from curation.models import DatasetVersion, Scorer
 from hits.domain.states import JobState
 from hits.models import Heartbeat, Job, Project
-from hits.services.images import import_image
+from hits.services.images.import_image import import_image
 from tests.curation_site.scorer_rows import asked, ready, write_journal
 from tests.support.axe import check_page, check_sizes
 from tests.support.bench import plain_photo

@@ -8,7 +8,7 @@ import pytest
 from django.conf import settings
 from django.contrib.auth.models import User
 
-from hits.domain.external_question import NO_ASSIGNMENT, frame_url
+from hits.domain.mturk_formats.external_question import NO_ASSIGNMENT, frame_url
 from hits.domain.states import Match
 from hits.domain.task_template.rows import parse_rows
 from hits.marketplace.models import HIT
@@ -16,8 +16,9 @@ from hits.models import Draft, Project, Submission
 from hits.mturk.boto import marketplace
 from hits.selectors.listing import Listing
 from hits.selectors.results import results_of
-from hits.services import publish, templates
-from hits.services.launch import Terms
+from hits.services.launching import template_launch
+from hits.services.launching.terms import Terms
+from hits.services.publishing import publish
 from tests.support import bench, market
 from tests.support.axe import check_page
 from tests.support.loop import collected
@@ -61,9 +62,9 @@ LISTING = Listing("Look at a city", "Say what you find there.", "city, form", 12
 def accepted(site: str, project: Project) -> market.Accepted:
     """Return a task of the old page that a worker who agreed to everything took."""
     market.fund()
-    template = templates.save_template(project=project, name="Cities", html=OLD_PAGE, by=None)
-    plan = templates.Plan(template, parse_rows(ROWS), LISTING)
-    batch, _ = templates.launch_template(
+    template = template_launch.save_template(project=project, name="Cities", html=OLD_PAGE, by=None)
+    plan = template_launch.Plan(template, parse_rows(ROWS), LISTING)
+    batch, _ = template_launch.launch_template(
         project=project, plan=plan, name="Cities", terms=Terms(reward_cents=40), by=None
     )
     publish.publish_batch(batch=batch, marketplace=marketplace())

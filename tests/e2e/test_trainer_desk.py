@@ -9,15 +9,15 @@ from django.urls import reverse
 
 from hits.models import Assignment, Feedback, Hit, Image, Project
 from hits.mturk.boto import marketplace
-from hits.services import review
+from hits.services.reviewing import review
 from tests.support import market
 from tests.support.answers import observations
 from tests.support.axe import check_sizes
 from tests.support.loop import collected, published
 from tests.validation.crowd import crowd
-from validation.domain.rules import Rule
-from validation.domain.standing import Measure, Standing
-from validation.services import rules
+from validation.domain.qualification.worker_rules import Rule
+from validation.domain.qualification.worker_status import Measure, Standing
+from validation.services import worker_rules
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -97,8 +97,10 @@ def test_the_pages_about_people_are_accessible(
 ) -> None:
     worker = crowd(project, make_image(2), 1, each=4, rejected=3)[0]
     rule = Rule(Measure.APPROVED_SHARE, 90, 50, 2)
-    saved = rules.save_rule(project=project, name="Approved", rule=rule, proposes=Standing.PAUSED, by=None)
-    rules.evaluate_all()
+    saved = worker_rules.save_rule(
+        project=project, name="Approved", rule=rule, proposes=Standing.PAUSED, by=None
+    )
+    worker_rules.evaluate_all()
     page = open_page()
     sign_in(page, "ada")
     keys = {"worker-detail": [worker.pk], "rule-edit": [saved.pk]}

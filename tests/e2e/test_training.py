@@ -7,7 +7,7 @@ import pytest
 from django.contrib.auth.models import User
 
 from hits.models import Hit, Image, Project
-from hits.services import feedback
+from hits.services.reviewing import feedback
 from tests.support import bench, market
 from tests.support.answers import observation
 from tests.support.axe import check_sizes

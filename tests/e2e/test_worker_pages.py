@@ -8,22 +8,24 @@ from django.contrib.auth import get_user_model
 from django.urls import reverse
 
 from curation.models import Pair
-from hits.domain.pool import Pool
-from hits.domain.qualifications import Comparator
 from hits.domain.states import Verdict, WorkerAction
+from hits.domain.workers.qualification_pools import Pool
+from hits.domain.workers.requirements import Comparator
 from hits.marketplace.models import HITType
 from hits.marketplace.services import payouts
 from hits.models import Hit, Image, Project, Worker
 from hits.mturk.boto import marketplace
-from hits.services import qualifications, review
-from hits.services.launch import Access, Condition, PlannedUnit, Terms, launch_batch
-from hits.services.publish import publish_batch
+from hits.services.launching.launch import PlannedUnit, launch_batch
+from hits.services.launching.terms import Access, Condition, Terms
+from hits.services.publishing.publish import publish_batch
+from hits.services.reviewing import review
+from hits.services.workers import qualifications
 from tests.support import market
 from tests.support.answers import observations
 from tests.support.axe import check_page, check_sizes
 from tests.support.bench import agreed, task_address
 from tests.support.loop import collected, published
-from validation.domain.material import CandidateToRate, SetToJudge
+from validation.domain.judging.round_material import CandidateToRate, SetToJudge
 from validation.services.judging import launch_comparison, launch_review
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]

@@ -17,19 +17,23 @@ from django.urls import reverse
 from django.utils import timezone
 
 from hits import registry
-from hits.domain.arms import next_arm, start_arm
-from hits.domain.marketplace_events import EventDocument, MarketEvent
+from hits.domain.mturk_formats.notification_events import EventDocument, MarketEvent
 from hits.domain.states import Verdict
+from hits.domain.units.arms import next_arm, start_arm
 from hits.marketplace.models import Assignment as Slot
 from hits.marketplace.models import Clock, Outcome
 from hits.marketplace.services import attempts, lifecycle
 from hits.marketplace.services.attempts import Refused as MarketRefused
 from hits.models import Assignment, Attempt, Batch, Hit, Project, Submission, Unit
 from hits.mturk.boto import marketplace
-from hits.selectors.arms import arm_counts
-from hits.services import notifications, publish, review, submit
+from hits.selectors.eligibility.arms import arm_counts
+from hits.services.collecting import notifications, submit
 from hits.services.errors import Refused
-from hits.services.launch import PlannedUnit, Terms, estimate, launch_batch
+from hits.services.launching.launch import PlannedUnit, launch_batch
+from hits.services.launching.launch_estimate import estimate
+from hits.services.launching.terms import Terms
+from hits.services.publishing import publish
+from hits.services.reviewing import review
 from tests.support import market
 from tests.support.bench import agreed, task_address
 from tests.support.loop import collected, page_key
@@ -225,7 +229,7 @@ def test_without_ending_older_tries_orders_come_out_unbalanced(
 ) -> None:
     """The rule that the balance rests on: without it the simulation above shows what goes wrong."""
     monkeypatch.setattr(submit, "_end_older", lambda attempt: None)
-    monkeypatch.setattr("hits.selectors.arms.newest_of", lambda rows: list(rows))
+    monkeypatch.setattr("hits.selectors.eligibility.arms.newest_of", lambda rows: list(rows))
     _, ends = simulate(project, 20, 7)
     assert ends != {(2, 2): 20}
 

@@ -15,10 +15,12 @@ from django.urls import reverse
 from hits.domain.states import BatchState, HitState, JobState, UnitScope
 from hits.models import AuditEvent, Batch, Extension, Hit, Image, Job, Project
 from hits.mturk.boto import marketplace
-from hits.selectors.budget import committed_cents
-from hits.services import batches, budget, publish
+from hits.selectors.money.budget import committed_cents
+from hits.services.batches import lifecycle
 from hits.services.errors import Refused
-from hits.services.launch import Terms
+from hits.services.launching.terms import Terms
+from hits.services.money import budget
+from hits.services.publishing import publish
 from tests.support import market
 from tests.support.answers import observations
 from tests.support.loop import approve, collected, launched, published
@@ -185,7 +187,7 @@ def test_a_stopped_batch_can_still_be_closed(project: Project, make_image: MakeI
     with pytest.raises(Refused, match="may cost"):
         publish.publish_batch(batch=batch, marketplace=marketplace())
     Job.objects.update(state=JobState.FAILED)
-    batches.request_close(batch=Batch.objects.get(), by=None)
+    lifecycle.request_close(batch=Batch.objects.get(), by=None)
     assert Batch.objects.get().state == BatchState.CLOSING
 
 

@@ -12,8 +12,8 @@ from django.urls import reverse
 from django.utils import timezone
 
 from curation.models import Pair
-from hits.domain.pool import Pool
 from hits.domain.states import AssignmentStatus, Match, Remedy, WorkerAction
+from hits.domain.workers.qualification_pools import Pool
 from hits.marketplace.errors import Refused as MarketRefused
 from hits.marketplace.models import Message
 from hits.models import (
@@ -32,9 +32,12 @@ from hits.models import (
 from hits.mturk.boto import marketplace
 from hits.payments import ledger
 from hits.selectors.console import waiting_in
-from hits.services import collect, compensation, publish, resolve
+from hits.services.batches import compensation
+from hits.services.collecting import collect
 from hits.services.errors import Conflict, Refused
-from hits.services.qualifications import decide_about, settle_outstanding
+from hits.services.publishing import publish
+from hits.services.reconciling import remedies
+from hits.services.workers.qualifications import decide_about, settle_outstanding
 from hits.tasks import sync_live_batches
 from tests.support import market
 from tests.support.answers import observations
@@ -120,7 +123,7 @@ def test_a_second_press_compensates_nothing_twice(case: Case, researcher: User, 
     with pytest.raises(Conflict, match="decided on already"):
         compensation.compensate(submission=case.submission, note="Lost.", by=admin)
     with pytest.raises(Conflict):
-        resolve.keep_submission(submission=case.submission, note="No.", by=admin)
+        remedies.keep_submission(submission=case.submission, note="No.", by=admin)
     assert Batch.objects.filter(kind="compensation").count() == 1
     assert WorkerDecision.objects.count() == Resolution.objects.count() == 1
 

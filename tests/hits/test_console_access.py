@@ -12,7 +12,8 @@ from django.urls import URLPattern, reverse
 from hits import urls
 from hits.domain.instructions import Text
 from hits.models import Assignment, Batch, Hit, Image, Job, Project, TaskTemplate
-from hits.services import instructions, templates
+from hits.services import instructions
+from hits.services.launching import template_launch
 from tests.support import market
 from tests.support.loop import collected, published
 
@@ -152,7 +153,7 @@ def world(project: Project, researcher: User, make_image: Callable[..., Image]) 
     instructions.publish(
         project=project, kind_name=batch.kind, text=Text("Look.", "Twice."), note="New", based_on=0, by=None
     )
-    template = templates.save_template(project=project, name="Old page", html="<p>${a}</p>", by=None)
+    template = template_launch.save_template(project=project, name="Old page", html="<p>${a}</p>", by=None)
     return World(project, batch, assignment, Job.objects.get(), researcher, template)
 
 

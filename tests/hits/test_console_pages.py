@@ -13,7 +13,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from hits import tasks
-from hits.domain.pay import payout
+from hits.domain.money.pay import payout
 from hits.domain.states import AssignmentStatus, BatchState, CallState, JobState, Match
 from hits.models import Assignment, Batch, Decision, Heartbeat, Hit, Image, Job, OutgoingCall, Project
 from hits.mturk.boto import BotoMarketplace, marketplace
@@ -21,8 +21,8 @@ from hits.mturk.port import Failure, MarketplaceError
 from hits.payments import ledger
 from hits.payments.summary import batch_money
 from hits.selectors import console
-from hits.services.launch import Terms
-from hits.views import batches
+from hits.services.launching.terms import Terms
+from hits.views.batches import batches
 from tests.support import market
 from tests.support.answers import observations
 from tests.support.loop import collected, launched, page_key, published, store
@@ -291,7 +291,7 @@ def test_the_batch_page_sums_what_waits_without_loading_assignments(
 def test_many_approvals_go_to_a_worker_process(
     desk: Client, waiting: Any, researcher: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("hits.views.batches.AT_ONCE", 1)
+    monkeypatch.setattr("hits.views.batches.batches.AT_ONCE", 1)
     rows = waiting(2)
     batch = rows[0].hit.unit.batch
     desk.post(reverse("batch-approve-all", args=[batch.pk]), {"last": rows[1].pk})

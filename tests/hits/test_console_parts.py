@@ -8,12 +8,12 @@ import pytest
 from django.template import Context, Template
 from django.utils import timezone
 
-from hits.domain import evidence
+from hits.domain.answers import evidence
 from hits.domain.chart import Point, pay_chart
-from hits.domain.facts import ImageFacts
-from hits.domain.geometry import Box
-from hits.domain.money import AMAZON_FEES, LOCAL_FEES
-from hits.domain.pay import TopUp, cents_per_hour, mean_cents, median_cents, payout, top_up
+from hits.domain.images.geometry import Box
+from hits.domain.images.image_facts import ImageFacts
+from hits.domain.money.fees import AMAZON_FEES, LOCAL_FEES
+from hits.domain.money.pay import TopUp, cents_per_hour, mean_cents, median_cents, payout, top_up
 from hits.kind import Schema
 from hits.observing import checks
 from hits.observing.pairs import Confidence, ObservationPair

@@ -24,9 +24,12 @@ from hits.models import Assignment, AuditEvent, Batch, Hit, Image, Job, Outgoing
 from hits.mturk import boto
 from hits.mturk.boto import marketplace
 from hits.mturk.port import Environment
-from hits.services import extend, outbox, publish, review
+from hits.services.batches import extend
 from hits.services.errors import Conflict
-from hits.services.rate import Pace, pace_for
+from hits.services.outbox import outbox
+from hits.services.publishing import publish
+from hits.services.publishing.rate_limit import Pace, pace_for
+from hits.services.reviewing import review
 from tests.support import children, faults, market
 from tests.support.answers import observations
 from tests.support.failing import (

@@ -15,9 +15,9 @@ from curation.models import Pair
 from hits.domain.states import TrainingOutcome
 from hits.models import AuditEvent, Feedback, Hit, Image, Project, Submission
 from hits.selectors import feedback as read
-from hits.services import feedback
+from hits.services.collecting.page_keys import PageKey, issue_token
 from hits.services.errors import Refused
-from hits.services.page_keys import PageKey, issue_token
+from hits.services.reviewing import feedback
 from tests.support import market
 from tests.support.answers import observation
 from tests.support.loop import collected, page_key, published, store

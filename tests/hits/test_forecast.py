@@ -9,10 +9,10 @@ from django.template.loader import render_to_string
 from django.test.utils import CaptureQueriesContext
 
 from hits import registry
-from hits.domain.forecast import Basis, Forecast, Plan, Sample, forecast
-from hits.domain.pay import is_under
+from hits.domain.money.pay import is_under
+from hits.domain.money.pay_forecast import Basis, Forecast, Plan, Sample, forecast
 from hits.models import Assignment, Hit, Image, Project
-from hits.selectors.forecast import forecast_for
+from hits.selectors.money.pay_forecast import forecast_for
 from tests.support import market
 from tests.support.answers import observations
 from tests.support.loop import collected, published

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from hits import registry
-from hits.domain.facts import ImageFacts
-from hits.domain.geometry import Box
-from hits.domain.pronouns import find_pronouns
+from hits.domain.answers.pronouns import find_pronouns
+from hits.domain.images.geometry import Box
+from hits.domain.images.image_facts import ImageFacts
 from hits.hints import rules, shown, words
 from hits.hints.card import LONGEST_QUOTE, Card, Field, Hint, Pair, Rule, Size
 from hits.hints.checking import BUDGET, COSINES, check

@@ -18,7 +18,7 @@ from hits.hints.card import Pair, Rule
 from hits.kind import HitKind
 from hits.models import Attempt, Hit, Image, Project, Submission, Worker
 from hits.selectors.hints import rules_of
-from hits.services.page_keys import PageKey, issue_token
+from hits.services.collecting.page_keys import PageKey, issue_token
 from tests.support.answers import observations
 from tests.support.loop import launched
 from tests.support.pages import squeezed

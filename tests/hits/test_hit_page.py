@@ -14,11 +14,11 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from hits.domain.external_question import NO_ASSIGNMENT
+from hits.domain.mturk_formats.external_question import NO_ASSIGNMENT
 from hits.marketplace.models import Worker as MarketWorker
 from hits.models import Attempt, Draft, Hit, Image, Participation, Project, Submission, Worker
 from hits.services import projects
-from hits.services.page_keys import PageKey, issue_token, read_token
+from hits.services.collecting.page_keys import PageKey, issue_token, read_token
 from tests.support import market
 from tests.support.answers import observations
 from tests.support.loop import launched

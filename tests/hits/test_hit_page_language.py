@@ -13,9 +13,9 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import translation
 
-from hits.domain.external_question import NO_ASSIGNMENT
+from hits.domain.mturk_formats.external_question import NO_ASSIGNMENT
 from hits.models import Batch, Hit, Image, Project, Unit, Worker
-from hits.services.page_keys import PageKey, issue_token
+from hits.services.collecting.page_keys import PageKey, issue_token
 from tests.support.loop import launched
 from tests.support.proof import SECRET
 

@@ -11,9 +11,9 @@ from django.test import Client
 from django.urls import reverse
 
 from hits.models import Image, Project
-from hits.services import images
 from hits.services.errors import BadFile
-from hits.services.manifests import import_path, read_manifest
+from hits.services.images import import_image
+from hits.services.images.manifests import import_path, read_manifest
 from tests.support.pictures import picture
 
 pytestmark = pytest.mark.django_db
@@ -82,7 +82,7 @@ def test_a_full_disk_is_no_fault_of_the_photo(add: Any, monkeypatch: pytest.Monk
     def full(*args: Any) -> str:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(images, "keep_content", full)
+    monkeypatch.setattr(import_image, "keep_content", full)
     reply = add("a.png", picture())
     assert reply.status_code == 507
     assert "the disk is full; make room" in reply.json()["error"]

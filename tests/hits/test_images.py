@@ -9,8 +9,8 @@ from PIL import ImageCms
 
 from hits.models import Image, Project
 from hits.services.errors import BadFile
-from hits.services.images import decode, import_image
-from hits.services.manifests import import_path
+from hits.services.images.import_image import decode, import_image
+from hits.services.images.manifests import import_path
 from tests.support.pictures import picture
 
 pytestmark = pytest.mark.django_db

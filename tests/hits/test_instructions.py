@@ -18,15 +18,15 @@ from django.urls import reverse
 from django.utils import timezone
 
 from hits import registry
-from hits.domain.geometry import Box
+from hits.domain.images.geometry import Box
 from hits.domain.instructions import MAX_BODY, Example, Text, compare
 from hits.domain.states import BatchState
 from hits.models import AuditEvent, Batch, Hit, Image, Instructions, Project, Submission
 from hits.selectors.instructions import own_text, shown_by
+from hits.services.collecting.page_keys import PageKey, issue_token
 from hits.services.errors import Conflict, Refused, TooLarge
 from hits.services.instructions import Overtaken, publish, show_on_batch
-from hits.services.launch import Access, Terms
-from hits.services.page_keys import PageKey, issue_token
+from hits.services.launching.terms import Access, Terms
 from hits.services.projects import create_project
 from tests.support import market
 from tests.support.answers import observations

@@ -13,9 +13,9 @@ from django.core.management import CommandError, call_command, get_commands, loa
 from hits.domain.states import JobState
 from hits.management.jobs import JobCommand, absolute_model, absolute_path
 from hits.models import Job
-from hits.services import jobs
 from hits.services.errors import Refused
-from hits.services.job_parts import Part, Split
+from hits.services.jobs import jobs
+from hits.services.jobs.subjobs import Part, Split
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

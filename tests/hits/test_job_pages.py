@@ -11,7 +11,7 @@ from django.utils import timezone
 from hits.api.jobs import LINES
 from hits.domain.states import JobState
 from hits.models import Job, JobLine, Project
-from hits.services import jobs
+from hits.services.jobs import jobs
 from hits.views import jobs as views
 from tests.support.pages import squeezed
 

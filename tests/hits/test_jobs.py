@@ -14,9 +14,9 @@ from django.utils import timezone
 from hits.domain.states import JobState
 from hits.models import Heartbeat, Job
 from hits.selectors.jobs import counts
-from hits.services import jobs
 from hits.services.errors import Conflict, Refused
-from hits.services.job_parts import Part, Split
+from hits.services.jobs import jobs
+from hits.services.jobs.subjobs import Part, Split
 from tests.support import wake_ups
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -20,15 +20,15 @@ import pytest
 from django.contrib.auth.models import User
 from django.db import connection, transaction
 
-from hits.domain.answer_xml import parse_answer
+from hits.domain.mturk_formats.answer_xml import parse_answer
 from hits.domain.states import Match
 from hits.marketplace.models import HIT, Attempt, Clock, LedgerEntry, Outcome, SlotState, Worker
 from hits.marketplace.models import Assignment as Slot
 from hits.marketplace.services import accounts, attempts, countries
 from hits.models import Assignment, Batch, Hit, Image, Project, Submission
-from hits.services import submit
-from hits.services.launch import Terms
-from hits.services.page_keys import issue_token
+from hits.services.collecting import submit
+from hits.services.collecting.page_keys import issue_token
+from hits.services.launching.terms import Terms
 from tests.support import children, market
 from tests.support.answers import observations
 from tests.support.loop import collected, page_key, published

@@ -17,8 +17,8 @@ from django.conf import settings
 from django.utils import timezone
 
 from hits.domain.crashpoints import EXIT_STATUS
-from hits.domain.pool import Pool
 from hits.domain.states import CallState, HitState, Match, Verdict, WorkerAction
+from hits.domain.workers.qualification_pools import Pool
 from hits.marketplace.models import HIT, BonusPayment, Message
 from hits.marketplace.models import Assignment as Slot
 from hits.marketplace.models import Qualification as MarketQualification
@@ -26,10 +26,11 @@ from hits.models import Assignment, Hit, Image, Project, Submission, Worker, Wor
 from hits.mturk.boto import marketplace
 from hits.mturk.environments import resolve
 from hits.payments import ledger
-from hits.services import outbox, review
-from hits.services.page_keys import issue_token
-from hits.services.qualifications import ONE_CALL, decide_about
-from hits.services.qualifications import settle_outstanding as settle_workers
+from hits.services.collecting.page_keys import issue_token
+from hits.services.outbox import outbox
+from hits.services.reviewing import review
+from hits.services.workers.qualifications import ONE_CALL, decide_about
+from hits.services.workers.qualifications import settle_outstanding as settle_workers
 from tests.support import children, market
 from tests.support.answers import observations
 from tests.support.failing import leases_run_out, publish_all, settle_all

@@ -12,16 +12,16 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from hits.domain.countries import codes_from
 from hits.domain.instructions import Text
-from hits.domain.pool import Pool
-from hits.domain.qualifications import Comparator
+from hits.domain.workers.countries import codes_from
+from hits.domain.workers.qualification_pools import Pool
+from hits.domain.workers.requirements import Comparator
 from hits.models import Batch, Image, Instructions, Project
-from hits.selectors.access import who_may
-from hits.services.access import access_for
+from hits.selectors.eligibility.requirement_labels import who_may
 from hits.services.errors import Refused
 from hits.services.instructions import publish
-from hits.services.launch import Access, Condition, Terms
+from hits.services.launching.eligibility import access_for
+from hits.services.launching.terms import Access, Condition, Terms
 from tests.support import market
 from tests.support.loop import launched
 from tests.support.pages import squeezed

@@ -11,20 +11,20 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from hits.domain.pool import Pool
 from hits.domain.states import Match, UnitScope, WorkerAction
+from hits.domain.workers.qualification_pools import Pool
 from hits.marketplace.errors import Refused as MarketRefused
 from hits.marketplace.models import HIT, Clock
 from hits.marketplace.models import Worker as MarketWorker
 from hits.marketplace.services import attempts as market_attempts
 from hits.models import Assignment, Attempt, Batch, Draft, Hit, Image, Project, Submission, Worker
-from hits.selectors.eligibility import why_not
-from hits.selectors.limits import unit_taken
-from hits.services import submit
-from hits.services.launch import Access, Terms
-from hits.services.page_keys import PageKey
-from hits.services.qualifications import decide_about
-from hits.services.submit import NotEligible
+from hits.selectors.eligibility.eligibility import why_not
+from hits.selectors.eligibility.limits import unit_taken
+from hits.services.collecting import submit
+from hits.services.collecting.page_keys import PageKey
+from hits.services.collecting.submit import NotEligible
+from hits.services.launching.terms import Access, Terms
+from hits.services.workers.qualifications import decide_about
 from hits.tasks import sync_live_batches
 from tests.support import market
 from tests.support.answers import observations

@@ -14,9 +14,12 @@ from hits.mturk.boto import marketplace
 from hits.mturk.port import Failure, MarketplaceError
 from hits.payments import ledger
 from hits.payments.models import LedgerEntry, LedgerError
-from hits.services import collect, outbox, publish, review
+from hits.services.collecting import collect
 from hits.services.errors import Conflict, Refused
-from hits.services.launch import Terms
+from hits.services.launching.terms import Terms
+from hits.services.outbox import outbox
+from hits.services.publishing import publish
+from hits.services.reviewing import review
 from tests.support import market
 from tests.support.answers import observations
 from tests.support.loop import approve, collected, launched, page_key, published, store
@@ -275,7 +278,7 @@ def test_wrong_keys_are_one_clear_refusal(settings: Any) -> None:
 
 
 def test_closing_releases_what_nobody_took(project: Project, make_image: MakeImage) -> None:
-    from hits.services.batches import expire_hits, finish_closing, request_close
+    from hits.services.batches.lifecycle import expire_hits, finish_closing, request_close
 
     market.fund(1_000)
     batch = published(project, [make_image(1), make_image(2)], terms=Terms(opinions=2))

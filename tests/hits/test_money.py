@@ -14,28 +14,23 @@ from django.urls import reverse
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotation_site.books import check_books
+from annotation_site.ledgers import check_books
 from hits import registry
-from hits.domain.money import (
-    AMAZON_FEES,
-    FEE_SCHEDULES,
-    LOCAL_FEES,
-    FeeSchedule,
-    fee_schedule,
-    format_dollars,
-    parse_typed_usd,
-)
-from hits.domain.qualifications import MASTERS
+from hits.domain.money.fees import AMAZON_FEES, FEE_SCHEDULES, LOCAL_FEES, FeeSchedule, fee_schedule
+from hits.domain.money.usd import format_dollars, parse_typed_usd
 from hits.domain.states import Verdict
+from hits.domain.workers.requirements import MASTERS
 from hits.marketplace.models import HIT, LedgerEntry, Requester
 from hits.models import Assignment, Batch, Hit, Image, Project
 from hits.mturk.boto import marketplace
 from hits.mturk.environments import current
 from hits.payments import ledger
 from hits.payments.models import Entry
-from hits.services import publish, review
 from hits.services.errors import Refused
-from hits.services.launch import Terms, estimate
+from hits.services.launching.launch_estimate import estimate
+from hits.services.launching.terms import Terms
+from hits.services.publishing import publish
+from hits.services.reviewing import review
 from tests.support import market
 from tests.support.answers import observations
 from tests.support.loop import approve, collected, launched, published

@@ -5,11 +5,11 @@ from collections.abc import Callable
 import pytest
 from django.test import Client
 
-from hits.domain.facts import ImageFacts, neutral
+from hits.domain.images.image_facts import ImageFacts, neutral
 from hits.models import Hit, Image, Project
 from hits.mturk.boto import marketplace
-from hits.services import publish
-from hits.services.launch import PlannedUnit, launch_batch
+from hits.services.launching.launch import PlannedUnit, launch_batch
+from hits.services.publishing import publish
 from tests.support import market
 from tests.support.bench import agreed, task_address
 

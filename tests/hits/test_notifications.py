@@ -11,7 +11,7 @@ from django.test import Client
 from django.utils import timezone
 
 from curation.models import Pair
-from hits.domain.marketplace_events import read_event
+from hits.domain.mturk_formats.notification_events import read_event
 from hits.domain.states import Match
 from hits.marketplace import delivery
 from hits.marketplace.models import Clock, Notification, NotificationSetting
@@ -23,8 +23,8 @@ from hits.models import Assignment, Attempt, Batch, Hit, Image, MarketplaceEvent
 from hits.mturk.boto import marketplace
 from hits.mturk.port import Failure, MarketplaceError
 from hits.payments import ledger
-from hits.services import notifications
-from hits.services.launch import Terms
+from hits.services.collecting import notifications
+from hits.services.launching.terms import Terms
 from tests.support import market
 from tests.support.answers import observations
 from tests.support.failing import Later
@@ -239,7 +239,7 @@ def give_back(task: market.Accepted) -> None:
 
 def open_page(task: market.Accepted) -> None:
     """Open the task's page, as the worker's browser does after accepting."""
-    from hits.services import submit
+    from hits.services.collecting import submit
 
     submit.open_attempt(page_key(task.hit, task.slot.assignment_id, task.worker.worker_id))
 

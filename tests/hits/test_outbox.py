@@ -17,8 +17,10 @@ from hits.marketplace.services.clock import reset_clock
 from hits.models import Assignment, Decision, Hit, Image, OutgoingCall, Project
 from hits.mturk.boto import marketplace
 from hits.payments import ledger
-from hits.services import collect, outbox, review
+from hits.services.collecting import collect
 from hits.services.errors import Conflict, Refused
+from hits.services.outbox import outbox
+from hits.services.reviewing import review
 from tests.support import market
 from tests.support.answers import observations
 from tests.support.failing import Later, check_money, leases_run_out

@@ -16,14 +16,14 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from hits.domain.chart import Point, pay_chart, pay_histogram, range_plot
-from hits.domain.pay import HOUR, Spread, gap_cents, is_under, spread, top_up
+from hits.domain.money.pay import HOUR, Spread, gap_cents, is_under, spread, top_up
 from hits.domain.quantiles import median_ranks, quantile, reaching
 from hits.models import Batch, Hit, Image, Project, Worker
 from hits.mturk.boto import marketplace
-from hits.selectors import pay, pay_card
-from hits.services import review
-from hits.services import top_up as top_up_service
-from hits.services.launch import Terms
+from hits.selectors.money import pay, pay_card
+from hits.services.batches import top_up as top_up_service
+from hits.services.launching.terms import Terms
+from hits.services.reviewing import review
 from tests.support import market
 from tests.support.answers import observations
 from tests.support.loop import approve, collected, published

@@ -10,9 +10,9 @@ from django.test import Client
 from django.urls import reverse
 
 from curation.models import SourceRecord
-from hits.domain.photo_choice import ChoiceError, How, PhotoChoice
+from hits.domain.images.image_selection import ChoiceError, How, PhotoChoice
 from hits.models import Batch, Image, Project
-from hits.selectors.photo_choice import choose, sources, splits
+from hits.selectors.images.image_selection import choose, sources, splits
 from tests.support import market
 from tests.support.loop import launched
 

@@ -16,7 +16,7 @@ from hits.domain.crashpoints import EXIT_STATUS
 from hits.domain.states import BatchState, HitState, JobState
 from hits.marketplace.models import HIT
 from hits.models import Batch, Hit, Image, Job, Project
-from hits.services import batches
+from hits.services.batches import lifecycle
 from tests.support import children, market, wake_ups
 from tests.support.failing import check_each_once, leases_run_out, planned, publish_all
 
@@ -96,8 +96,8 @@ def test_the_sweep_takes_up_what_nobody_publishes_and_nobody_stopped(
     Job.objects.update(state=ended, created_at=past)
     if died:
         Batch.objects.update(lease_owner="dead", lease_until=timezone.now() - timedelta(seconds=1))
-    assert batches.take_up_publications() == taken_up
-    assert batches.take_up_publications() == 0
+    assert lifecycle.take_up_publications() == taken_up
+    assert lifecycle.take_up_publications() == 0
     if taken_up:
         tasks.publish_batch(_publish_job(batch).pk)
         check_each_once(batch, 3)
@@ -111,9 +111,9 @@ def test_the_sweep_leaves_a_publication_in_living_hands_alone(
     batch = planned(project, make_image(1), 3)
     Job.objects.update(state=JobState.DONE)
     Batch.objects.update(lease_owner="alive", lease_until=timezone.now() + timedelta(seconds=60))
-    assert batches.take_up_publications() == 0
+    assert lifecycle.take_up_publications() == 0
     Batch.objects.update(lease_owner="", lease_until=None, environment="aws-sandbox")
-    assert batches.take_up_publications() == 0  # another marketplace is set
+    assert lifecycle.take_up_publications() == 0  # another marketplace is set
     assert _publish_job(batch).state == JobState.DONE
 
 

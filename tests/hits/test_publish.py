@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from hits import tasks
 from hits.domain.crashpoints import EXIT_STATUS
-from hits.domain.speed import speed_words
+from hits.domain.jobs.speed import speed_words
 from hits.domain.states import BatchState, CallState, HitState, JobState
 from hits.marketplace.models import HIT
 from hits.marketplace.services.clock import reset_clock
@@ -23,9 +23,12 @@ from hits.mturk import boto
 from hits.mturk.boto import marketplace
 from hits.mturk.port import Environment, Failure, MarketplaceError
 from hits.payments import ledger
-from hits.services import batches, budget, extend, jobs, publish, publisher, wakeups
+from hits.services.batches import extend, lifecycle
 from hits.services.errors import Conflict, Refused
-from hits.services.rate import Pace, pace_for
+from hits.services.jobs import jobs, wakeups
+from hits.services.money import budget
+from hits.services.publishing import publish, publisher_lease
+from hits.services.publishing.rate_limit import Pace, pace_for
 from tests.support import children, faults, market, wake_ups
 from tests.support.failing import (
     CREATE,
@@ -126,15 +129,15 @@ def test_the_usual_pace_is_amazons_on_amazon_and_none_here(settings: Any) -> Non
 
 def test_a_publisher_that_lost_its_lease_stops(project: Project, make_image: MakeImage) -> None:
     batch = planned(project, make_image(1), 1)
-    with publisher.publishing(batch) as mine:
+    with publisher_lease.publishing(batch) as mine:
         mine._renewed -= timedelta(minutes=1)
         mine.go_on()
-        Batch.objects.update(lease_owner="somebody else", lease_until=timezone.now() + publisher.LEASE)
+        Batch.objects.update(lease_owner="somebody else", lease_until=timezone.now() + publisher_lease.LEASE)
         mine.go_on()  # not yet time to look
         mine._renewed -= timedelta(minutes=1)
         with pytest.raises(Conflict, match="published by somebody"):
             mine.go_on()
-    assert publisher.is_held(batch)  # the other one's lease stands
+    assert publisher_lease.is_held(batch)  # the other one's lease stands
 
 
 def test_a_throttled_publisher_keeps_its_lease_from_a_rival(
@@ -143,17 +146,17 @@ def test_a_throttled_publisher_keeps_its_lease_from_a_rival(
     """Three minutes of waiting for one HIT: twice the lease."""
     market.fund()
     batch = planned(project, make_image(1), 1)
-    monkeypatch.setattr(publisher, "RENEW_AFTER", timedelta(milliseconds=20))
+    monkeypatch.setattr(publisher_lease, "RENEW_AFTER", timedelta(milliseconds=20))
     renewed = threading.Semaphore(0)
-    real = publisher.Publisher.renew
+    real = publisher_lease.Publisher.renew
 
-    def renew(mine: publisher.Publisher) -> bool:
+    def renew(mine: publisher_lease.Publisher) -> bool:
         done = real(mine)
         if threading.current_thread() is not threading.main_thread():
             renewed.release()
         return done
 
-    monkeypatch.setattr(publisher.Publisher, "renew", renew)
+    monkeypatch.setattr(publisher_lease.Publisher, "renew", renew)
 
     def sleep(_seconds: float) -> None:
         later.by(timedelta(minutes=1))
@@ -161,13 +164,13 @@ def test_a_throttled_publisher_keeps_its_lease_from_a_rival(
             pass
         for _ in range(2):  # the second one surely began after the clock was moved on
             assert renewed.acquire(timeout=20), "nobody renewed the lease"
-        with pytest.raises(Conflict, match="is being published by"), publisher.publishing(batch):
+        with pytest.raises(Conflict, match="is being published by"), publisher_lease.publishing(batch):
             pytest.fail("a rival took the batch")
 
     once.write(**{CREATE: [faults.THROTTLE] * 3})
     publish.publish_batch(batch=batch, marketplace=marketplace(), pace=Pace(None, sleep=sleep))
     assert once.left() == 0
-    assert not publisher.is_held(batch)
+    assert not publisher_lease.is_held(batch)
     check_each_once(batch, 1)
 
 
@@ -179,15 +182,15 @@ def test_a_throttled_publisher_that_lost_its_lease_makes_nothing_more(
     batch = planned(project, make_image(1), 2)
 
     def sleep(_seconds: float) -> None:
-        later.by(2 * publisher.LEASE)
-        Batch.objects.update(lease_owner="a rival", lease_until=timezone.now() + publisher.LEASE)
+        later.by(2 * publisher_lease.LEASE)
+        Batch.objects.update(lease_owner="a rival", lease_until=timezone.now() + publisher_lease.LEASE)
 
     once.write(**{CREATE: [faults.THROTTLE]})
     with pytest.raises(Conflict, match="is being published by a"):
         publish.publish_batch(batch=batch, marketplace=marketplace(), pace=Pace(None, sleep=sleep))
     assert (once.left(), once.calls(CREATE)) == (0, 0)
     assert not HIT.objects.exists()
-    assert publisher.is_held(batch)
+    assert publisher_lease.is_held(batch)
     leases_run_out()
     publish_all()
     check_each_once(batch, 2)
@@ -475,7 +478,7 @@ def test_the_command_extends_and_says_what_it_cannot(
 
 
 def _expire() -> None:
-    batches.expire_hits(batch=Batch.objects.get(), marketplace=marketplace())
+    lifecycle.expire_hits(batch=Batch.objects.get(), marketplace=marketplace())
 
 
 @pytest.mark.parametrize("tasks_offered", [100, pytest.param(500, marks=pytest.mark.long)])
@@ -491,7 +494,7 @@ def test_all_tasks_are_taken_off_and_twenty_in_hand_lose_nothing(
     begun = [store(key, _answer(number)) for number, key in enumerate(keys[:10])]
     batch.refresh_from_db()
     Job.objects.update(state=JobState.DONE)
-    batches.request_close(batch=batch, by=None)
+    lifecycle.request_close(batch=batch, by=None)
     for point in (
         "expire.after_plan",
         "settle.after_intent:10",
@@ -514,11 +517,11 @@ def test_all_tasks_are_taken_off_and_twenty_in_hand_lose_nothing(
         market.hand_over(task, store(key, _answer(number)))
     rows = collected(batch)
     assert len(rows) == 20
-    batches.finish_closing(batch=batch, marketplace=marketplace())
+    lifecycle.finish_closing(batch=batch, marketplace=marketplace())
     assert HIT.objects.filter(disposed_at=None).count() == 20  # what waits for a decision stays
     for row in rows:
         approve(row)
-    assert batches.finish_closing(batch=batch, marketplace=marketplace())
+    assert lifecycle.finish_closing(batch=batch, marketplace=marketplace())
     assert not HIT.objects.filter(disposed_at=None).exists()
     assert Assignment.objects.filter(status="Approved", match="matched").count() == 20
     assert ledger.totals(batch=batch).held == 0
@@ -538,7 +541,7 @@ def test_closing_can_be_stopped_and_taken_up_again(
     batch = planned(project, make_image(1), 6)
     publish_all()
     Job.objects.update(state=JobState.DONE)
-    job = batches.request_close(batch=Batch.objects.get(), by=None)
+    job = lifecycle.request_close(batch=Batch.objects.get(), by=None)
     real = marketplace().expire
 
     class Stopping:
@@ -558,7 +561,7 @@ def test_closing_can_be_stopped_and_taken_up_again(
 
     port = Stopping()
     with jobs.claimed(job.pk) as progress:
-        batches.expire_hits(batch=batch, marketplace=port, progress=progress)  # type: ignore[arg-type]
+        lifecycle.expire_hits(batch=batch, marketplace=port, progress=progress)  # type: ignore[arg-type]
     job.refresh_from_db()
     assert (job.state, port.made) == (JobState.CANCELLED, 2)
     assert OutgoingCall.objects.filter(state=CallState.PLANNED).count() == 4
@@ -575,7 +578,7 @@ def test_a_command_names_the_other_publisher_and_a_job_leaves_it_alone(
     market.fund()
     batch = planned(project, make_image(1), 1)
     job = Job.objects.get(exclusive_key=f"publish:{batch.pk}")
-    with publisher.publishing(batch):
+    with publisher_lease.publishing(batch):
         with pytest.raises(CommandError, match=r"^Batch is being published by .*process \d+") as caught:
             call_command("resume_batch", str(batch.pk))
         assert caught.value.returncode == 2

@@ -11,8 +11,8 @@ from django.urls import reverse
 
 from curation.models import Pair
 from hits import registry
-from hits.domain.exam import ExamScore
-from hits.domain.external_question import NO_ASSIGNMENT
+from hits.domain.answers.exam import ExamScore
+from hits.domain.mturk_formats.external_question import NO_ASSIGNMENT
 from hits.domain.states import Match
 from hits.models import Hit, Image, Project, Unit
 from tests.support import market

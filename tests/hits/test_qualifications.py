@@ -8,9 +8,9 @@ import pytest
 from django.contrib.auth.models import User
 from django.utils import timezone
 
-from hits.domain.pool import Pool
-from hits.domain.qualifications import Comparator
 from hits.domain.states import CallState, WorkerAction
+from hits.domain.workers.qualification_pools import Pool
+from hits.domain.workers.requirements import Comparator
 from hits.marketplace.errors import Refused as MarketRefused
 from hits.marketplace.models import Message
 from hits.marketplace.models import Worker as MarketWorker
@@ -19,13 +19,14 @@ from hits.models import Batch, Hit, Image, Project, Worker, WorkerCall, WorkerDe
 from hits.models.base import AppendOnlyError
 from hits.mturk.boto import marketplace
 from hits.mturk.port import Failure, MarketplaceError
-from hits.selectors.eligibility import held_by, holders, why_not
-from hits.services import collect, submit
+from hits.selectors.eligibility.eligibility import held_by, holders, why_not
+from hits.services.collecting import collect, submit
+from hits.services.collecting.submit import NotEligible
 from hits.services.errors import Refused
-from hits.services.launch import Access, Condition, PlannedUnit, Terms, launch_batch
-from hits.services.publish import publish_batch
-from hits.services.qualifications import ONE_CALL, decide_about, settle, settle_outstanding
-from hits.services.submit import NotEligible
+from hits.services.launching.launch import PlannedUnit, launch_batch
+from hits.services.launching.terms import Access, Condition, Terms
+from hits.services.publishing.publish import publish_batch
+from hits.services.workers.qualifications import ONE_CALL, decide_about, settle, settle_outstanding
 from tests.support.answers import observations
 from tests.support.loop import collected, page_key, store
 from tests.support.market import accept, fund, hand_over, market_worker, work

@@ -15,18 +15,21 @@ from django.utils import timezone
 from annotation_site import beat
 from annotation_site.workers import worker_commands
 from hits import tasks
-from hits.domain import queues, turns
-from hits.domain.queues import EVERY_SECONDS, QUEUE_OF, Queue
+from hits.domain.jobs import queues, turns
+from hits.domain.jobs.queues import EVERY_SECONDS, QUEUE_OF, Queue
+from hits.domain.jobs.turns import TurnOver
 from hits.domain.states import BatchState, JobState
-from hits.domain.turns import TurnOver
 from hits.marketplace.models import HIT
 from hits.models import Batch, Heartbeat, Image, Job, Project, Reconciliation
 from hits.mturk.boto import marketplace
 from hits.mturk.port import Failure, MarketplaceError
 from hits.selectors import batches as selectors
-from hits.services import collect, jobs, polling, reconcile, slots, ticks, wakeups, worker
-from hits.services.job_parts import Part, Split
-from hits.services.rate import BURST, PATIENCE_SECONDS, Pace
+from hits.services.batches import polling
+from hits.services.collecting import collect
+from hits.services.jobs import jobs, slots, ticks, wakeups, worker_process
+from hits.services.jobs.subjobs import Part, Split
+from hits.services.publishing.rate_limit import BURST, PATIENCE_SECONDS, Pace
+from hits.services.reconciling import reconcile
 from tests.support import market, wake_ups
 from tests.support.failing import planned
 from tests.support.loop import published
@@ -47,7 +50,7 @@ def empty_queue() -> Iterator[None]:
 @pytest.fixture
 def light() -> Iterator[None]:
     """Make this process one of the light worker's."""
-    with worker.acting_as("light", LIGHT, 2):
+    with worker_process.acting_as("light", LIGHT, 2):
         yield
 
 
@@ -180,7 +183,7 @@ def test_a_worker_leaves_one_slot_to_the_clock_and_the_next_in_line_is_sent_for(
         with jobs.claimed(second.pk) as other:
             assert other is None
     assert jobs.claimed(second.pk).__enter__() is not None
-    with worker.acting_as("another machine's", LIGHT, 2), jobs.claimed(third.pk) as elsewhere:
+    with worker_process.acting_as("another machine's", LIGHT, 2), jobs.claimed(third.pk) as elsewhere:
         assert elsewhere is not None  # each worker counts its own
 
 

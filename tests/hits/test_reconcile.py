@@ -33,10 +33,12 @@ from hits.mturk.boto import marketplace
 from hits.payments import ledger
 from hits.selectors import reconciliation
 from hits.selectors import records as collected_rows
-from hits.services import publish, resolve, review
 from hits.services.errors import Conflict, Refused
-from hits.services.launch import Terms
-from hits.services.reconcile import MISSING, SURPLUS, WAITING, reconcile_batch, reconcile_open
+from hits.services.launching.terms import Terms
+from hits.services.publishing import publish
+from hits.services.reconciling import remedies
+from hits.services.reconciling.reconcile import MISSING, SURPLUS, WAITING, reconcile_batch, reconcile_open
+from hits.services.reviewing import review
 from hits.tasks import reconcile_batches
 from tests.support import market
 from tests.support.answers import observations
@@ -199,7 +201,7 @@ def test_unmatched_work_is_paid_as_shown_and_enters_nothing(batch: Batch, resear
     assignment = Assignment.objects.get()
     with pytest.raises(Refused, match="cannot be approved"):
         review.decide(assignment=assignment, verdict=Verdict.APPROVE, by=researcher)
-    resolution, decision = resolve.resolve_assignment(
+    resolution, decision = remedies.resolve_assignment(
         assignment=assignment, remedy=Remedy.APPROVE, note="The photo is described.", by=researcher
     )
     assert decision is not None
@@ -215,7 +217,7 @@ def test_unmatched_work_is_paid_as_shown_and_enters_nothing(batch: Batch, resear
     (past,) = reconciliation.history(batch)
     assert (past, past.decided_by, past.note) == (resolution, researcher, "The photo is described.")
     with pytest.raises(Conflict):
-        resolve.resolve_assignment(assignment=assignment, remedy=Remedy.REJECT, note="No.", by=researcher)
+        remedies.resolve_assignment(assignment=assignment, remedy=Remedy.REJECT, note="No.", by=researcher)
 
 
 def test_a_resolution_of_another_assignment_approves_nothing(batch: Batch) -> None:
@@ -224,7 +226,9 @@ def test_a_resolution_of_another_assignment_approves_nothing(batch: Batch) -> No
     _junk(hit, "two")
     _compare(batch)
     first, second = Assignment.objects.order_by("pk")
-    resolution, _ = resolve.resolve_assignment(assignment=first, remedy=Remedy.APPROVE, note="Good.", by=None)
+    resolution, _ = remedies.resolve_assignment(
+        assignment=first, remedy=Remedy.APPROVE, note="Good.", by=None
+    )
     with pytest.raises(Refused, match="cannot be approved"):
         review.decide(assignment=second, verdict=Verdict.APPROVE, by=None, resolved=resolution)
 
@@ -236,9 +240,9 @@ def test_a_mismatch_is_rejected_with_a_reason_that_the_worker_reads(batch: Batch
     _compare(batch)
     row = Assignment.objects.get(match=Match.MISMATCH)
     with pytest.raises(Refused, match="say why"):
-        resolve.resolve_assignment(assignment=row, remedy=Remedy.REJECT, note="  ", by=researcher)
+        remedies.resolve_assignment(assignment=row, remedy=Remedy.REJECT, note="  ", by=researcher)
     assert not Resolution.objects.exists()
-    _, decision = resolve.resolve_assignment(
+    _, decision = remedies.resolve_assignment(
         assignment=row, remedy=Remedy.REJECT, note="This answer is somebody else’s.", by=researcher
     )
     assert decision is not None
@@ -253,16 +257,16 @@ def test_two_people_resolve_once(batch: Batch, researcher: User, admin: User) ->
     _junk(Hit.objects.order_by("pk")[0], "junk")
     _compare(batch)
     row, stale = Assignment.objects.get(), Assignment.objects.get()
-    resolve.resolve_assignment(assignment=row, remedy=Remedy.KEEP, note="A test of ours.", by=researcher)
+    remedies.resolve_assignment(assignment=row, remedy=Remedy.KEEP, note="A test of ours.", by=researcher)
     with pytest.raises(Conflict, match="Somebody else"):
-        resolve.resolve_assignment(assignment=stale, remedy=Remedy.APPROVE, note="Pay.", by=admin)
+        remedies.resolve_assignment(assignment=stale, remedy=Remedy.APPROVE, note="Pay.", by=admin)
     assert not Decision.objects.exists()
 
 
 def test_resolutions_and_comparisons_cannot_be_changed(batch: Batch) -> None:
     _junk(Hit.objects.order_by("pk")[0], "junk")
     _compare(batch)
-    resolve.resolve_assignment(
+    remedies.resolve_assignment(
         assignment=Assignment.objects.get(), remedy=Remedy.KEEP, note="A test of ours.", by=None
     )
     for table in ("hits_resolution", "hits_reconciliation"):
@@ -279,8 +283,8 @@ def test_a_hit_that_the_marketplace_lost_begins_anew_and_nothing_is_held_twice(
     assert [(row["what"], row["hit"]) for row in found.findings] == [(MISSING, lost.pk)]
     assert found.cents_ours - found.cents_marketplace == 4 * 110
     with pytest.raises(Refused, match="found this HIT"):
-        resolve.begin_anew(hit=other, by=researcher)
-    resolve.begin_anew(hit=lost, by=researcher)
+        remedies.begin_anew(hit=other, by=researcher)
+    remedies.begin_anew(hit=lost, by=researcher)
     batch.refresh_from_db()
     assert publish.publish_batch(batch=batch, marketplace=marketplace()) == 1
     lost.refresh_from_db()
@@ -294,9 +298,9 @@ def test_a_hit_that_the_marketplace_lost_is_given_up(batch: Batch, researcher: U
     lost, _ = Hit.objects.order_by("pk")
     _vanish(lost)
     _compare(batch)
-    resolve.give_up(hit=lost, by=researcher)
+    remedies.give_up(hit=lost, by=researcher)
     with pytest.raises(Conflict):
-        resolve.give_up(hit=lost, by=researcher)
+        remedies.give_up(hit=lost, by=researcher)
     found = _compare(batch)
     assert found.findings == []
     assert found.cents_ours == found.cents_marketplace == 4 * 110
@@ -330,16 +334,16 @@ def test_hits_that_we_do_not_know_are_adopted_or_expired(batch: Batch, researche
     batch.refresh_from_db()
     publish.publish_batch(batch=batch, marketplace=marketplace())
     with pytest.raises(Refused, match="does not name"):
-        resolve.expire_surplus(batch=batch, hit_id=str(known.hit_id), marketplace=marketplace(), by=None)
+        remedies.expire_surplus(batch=batch, hit_id=str(known.hit_id), marketplace=marketplace(), by=None)
     for _ in range(2):
-        resolve.expire_surplus(batch=batch, hit_id=twin, marketplace=marketplace(), by=researcher)
+        remedies.expire_surplus(batch=batch, hit_id=twin, marketplace=marketplace(), by=researcher)
     found = _compare(batch)
     assert found.findings == []
     assert found.cents_ours == found.cents_marketplace == 8 * 110
 
 
 def test_a_closed_batch_keeps_its_sums(batch: Batch) -> None:
-    from hits.services.batches import expire_hits, request_close
+    from hits.services.batches.lifecycle import expire_hits, request_close
 
     market.work(Hit.objects.order_by("pk")[0], market.market_worker(), observations(5))
     _compare(batch)

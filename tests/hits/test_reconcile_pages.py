@@ -16,9 +16,10 @@ from hits.marketplace.models import HIT, Requester
 from hits.marketplace.services import accounts
 from hits.models import Assignment, Attempt, Batch, Hit, Image, Job, Project, Resolution, Submission
 from hits.mturk.boto import marketplace
-from hits.services import collect, projects
-from hits.services.launch import Terms
-from hits.services.reconcile import reconcile_batch
+from hits.services import projects
+from hits.services.collecting import collect
+from hits.services.launching.terms import Terms
+from hits.services.reconciling.reconcile import reconcile_batch
 from hits.tasks import reconcile_batch as reconcile_task
 from hits.tasks import sync_batch as sync_task
 from hits.views.balance import forget_balance

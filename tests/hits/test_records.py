@@ -12,15 +12,16 @@ from django.urls import reverse
 from django.utils import timezone
 
 from hits import registry
+from hits.domain.answers.records import Record as PlainRecord
 from hits.domain.hashing import instance_id
-from hits.domain.records import Record as PlainRecord
 from hits.kind import Schema
 from hits.kinds.sherlock_observation.kind import SherlockObservation
 from hits.models import Assignment, AuditEvent, Batch, Hit, Project, Record, RecordImage
 from hits.models.base import AppendOnlyError
 from hits.selectors import records as selectors
-from hits.services.launch import PlannedUnit, Terms, launch_batch
-from hits.services.records import read_records_again
+from hits.services.collecting.records import read_records_again
+from hits.services.launching.launch import PlannedUnit, launch_batch
+from hits.services.launching.terms import Terms
 from tests.support.answers import observations
 from tests.validation.factory import Work
 

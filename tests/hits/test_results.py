@@ -13,8 +13,8 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 from django.urls import reverse
 
-from hits.domain.answer_xml import joined
-from hits.domain.results import (
+from hits.domain.mturk_formats.answer_xml import joined
+from hits.domain.mturk_formats.results_csv import (
     ASSIGNMENT_COLUMNS,
     HIT_COLUMNS,
     ResultsError,
@@ -31,9 +31,11 @@ from hits.models import Assignment, AuditEvent, Batch, Decision, Hit, Image, Job
 from hits.mturk.boto import marketplace
 from hits.selectors.listing import Listing
 from hits.selectors.results import results_of
-from hits.services import publish, results, templates
 from hits.services.errors import Conflict, Refused
-from hits.services.launch import Terms
+from hits.services.launching import template_launch
+from hits.services.launching.terms import Terms
+from hits.services.publishing import publish
+from hits.services.reviewing import results_upload
 from hits.tasks import settle_results
 from tests.support import market
 from tests.support.loop import collected, published
@@ -56,10 +58,10 @@ def cells(rows: Any) -> list[dict[str, str]]:
 def batch(project: Project, transactional_db: None) -> Batch:
     """Return a batch over an old page with three submissions of three workers."""
     market.fund()
-    template = templates.save_template(project=project, name="Cities", html=PAGE, by=None)
+    template = template_launch.save_template(project=project, name="Cities", html=PAGE, by=None)
     table = parse_rows('city\nPorto\n"Graz, Styria"\nBern\n')
-    plan = templates.Plan(template, table, Listing("Cities", "Say why.", "city", 60))
-    made, _ = templates.launch_template(
+    plan = template_launch.Plan(template, table, Listing("Cities", "Say why.", "city", 60))
+    made, _ = template_launch.launch_template(
         project=project, plan=plan, name="Cities", terms=Terms(reward_cents=25), by=None
     )
     publish.publish_batch(batch=made, marketplace=marketplace())
@@ -107,8 +109,8 @@ class TestFile:
 
     def test_decisions_show_in_their_columns(self, batch: Batch) -> None:
         data = filled(batch, ("Thank you", ""), ("", "Nothing was read."))
-        results.apply_upload(upload=results.read_upload(batch=batch, data=data), by=None)
-        settle_results(Job.objects.get(task=results.SETTLE_TASK).pk)
+        results_upload.apply_upload(upload=results_upload.read_upload(batch=batch, data=data), by=None)
+        settle_results(Job.objects.get(task=results_upload.SETTLE_TASK).pk)
         first, second, third = cells(results_of(batch))
         assert (first["AssignmentStatus"], first["RequesterFeedback"]) == ("Approved", "Thank you")
         assert first["ApprovalTime"]
@@ -189,15 +191,15 @@ class TestUpload:
     )
     def test_the_downloaded_file_comes_back_and_is_carried_out(self, batch: Batch) -> None:
         data = filled(batch, ("x", ""), ("", "Nothing was read."))
-        upload = results.read_upload(batch=batch, data=data.encode())
+        upload = results_upload.read_upload(batch=batch, data=data.encode())
         assert (upload.approved, upload.rejected, upload.cents) == (1, 1, 25)
-        assert results.apply_upload(upload=upload, by=None) is not None
-        settle_results(Job.objects.get(task=results.SETTLE_TASK).pk)
+        assert results_upload.apply_upload(upload=upload, by=None) is not None
+        settle_results(Job.objects.get(task=results_upload.SETTLE_TASK).pk)
         stand = list(Assignment.objects.order_by("submitted_at", "id").values_list("status", flat=True))
         assert stand == [AssignmentStatus.APPROVED, AssignmentStatus.REJECTED, AssignmentStatus.SUBMITTED]
-        again = results.read_upload(batch=batch, data=data)
+        again = results_upload.read_upload(batch=batch, data=data)
         assert (again.decisions, again.standing) == ((), 2)
-        assert results.apply_upload(upload=again, by=None) is None
+        assert results_upload.apply_upload(upload=again, by=None) is None
 
     @pytest.mark.parametrize(
         ("change", "said"),
@@ -210,25 +212,25 @@ class TestUpload:
         self, batch: Batch, change: Callable[[str], str], said: str
     ) -> None:
         with pytest.raises(Refused, match=said):
-            results.read_upload(batch=batch, data=change(filled(batch, ("x", ""))))
+            results_upload.read_upload(batch=batch, data=change(filled(batch, ("x", ""))))
 
     def test_an_assignment_of_elsewhere_refuses_the_whole_file(self, batch: Batch) -> None:
         foreign = Assignment.objects.order_by("submitted_at", "id").last()
         assert foreign is not None
         data = filled(batch, ("x", ""), ("x", ""), ("x", "")).replace(foreign.assignment_id, "ELSEWHERE")
         with pytest.raises(Refused, match=r"line 5, column AssignmentId: ELSEWHERE is no confirmed"):
-            results.read_upload(batch=batch, data=data)
+            results_upload.read_upload(batch=batch, data=data)
         assert not Decision.objects.exists()
 
     def test_a_contradiction_is_refused_and_a_file_is_decided_as_a_whole(self, batch: Batch) -> None:
-        upload = results.read_upload(batch=batch, data=filled(batch, ("x", ""), ("x", "")))
-        one = results.read_upload(batch=batch, data=filled(batch, ("", ""), ("", "No reason in it.")))
-        results.apply_upload(upload=one, by=None)  # a colleague, after the first file was checked
+        upload = results_upload.read_upload(batch=batch, data=filled(batch, ("x", ""), ("x", "")))
+        one = results_upload.read_upload(batch=batch, data=filled(batch, ("", ""), ("", "No reason in it.")))
+        results_upload.apply_upload(upload=one, by=None)  # a colleague, after the first file was checked
         with pytest.raises(Refused, match="Nothing of the file was decided"):
-            results.apply_upload(upload=upload, by=None)
+            results_upload.apply_upload(upload=upload, by=None)
         assert Decision.objects.count() == 1
         with pytest.raises(Conflict, match=r"line 3: .* is decided otherwise already"):
-            results.read_upload(batch=batch, data=filled(batch, ("x", ""), ("x", "")))
+            results_upload.read_upload(batch=batch, data=filled(batch, ("x", ""), ("x", "")))
 
 
 class TestPages:

@@ -19,12 +19,14 @@ from hits.domain.states import HitState
 from hits.marketplace.models import Message
 from hits.models import Assignment, AuditEvent, Draft, Hit, Image, OutgoingCall, Project
 from hits.mturk.boto import marketplace
-from hits.selectors.images import image_url, unused, usable
+from hits.selectors.images.images import image_url, unused, usable
 from hits.selectors.take_down import consequences
-from hits.services import publish, submit, take_down
+from hits.services.collecting import submit
 from hits.services.errors import Conflict, Refused
-from hits.services.images import import_image
-from hits.services.launch import Terms
+from hits.services.images import take_down
+from hits.services.images.import_image import import_image
+from hits.services.launching.terms import Terms
+from hits.services.publishing import publish
 from hits.tasks import sync_live_batches
 from tests.support import market
 from tests.support.answers import observations

@@ -18,9 +18,10 @@ from hits.models import AuditEvent, Batch, Hit, Project, TaskTemplate
 from hits.models.base import AppendOnlyError
 from hits.mturk.boto import marketplace
 from hits.selectors.listing import Listing
-from hits.services import publish, templates
 from hits.services.errors import Refused
-from hits.services.launch import Terms
+from hits.services.launching import template_launch
+from hits.services.launching.terms import Terms
+from hits.services.publishing import publish
 from tests.support import loop, market
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -35,14 +36,16 @@ LISTING = Listing("Look at a city", "Say how large it is.", "city", 90)
 
 
 def saved(project: Project, html: str = PAGE, name: str = "Cities") -> TaskTemplate:
-    return templates.save_template(project=project, name=name, html=html, by=None)
+    return template_launch.save_template(project=project, name=name, html=html, by=None)
 
 
 def launched(project: Project, *, rows: str = ROWS, hosts: tuple[str, ...] = (), **more: Any) -> Batch:
     market.fund()
-    plan = templates.Plan(saved(project, more.pop("html", PAGE)), parse_rows(rows), LISTING, hosts, **more)
+    plan = template_launch.Plan(
+        saved(project, more.pop("html", PAGE)), parse_rows(rows), LISTING, hosts, **more
+    )
     terms = Terms(reward_cents=30)
-    return templates.launch_template(project=project, plan=plan, name="Cities", terms=terms, by=None)[0]
+    return template_launch.launch_template(project=project, plan=plan, name="Cities", terms=terms, by=None)[0]
 
 
 class TestKeeping:
@@ -95,9 +98,9 @@ class TestLaunching:
             launched(project, rows="town\nPorto\n", in_spite=True)
 
     def test_a_page_of_another_project_is_refused(self, project: Project, rehearsal: Project) -> None:
-        plan = templates.Plan(saved(rehearsal), parse_rows(ROWS), LISTING)
+        plan = template_launch.Plan(saved(rehearsal), parse_rows(ROWS), LISTING)
         with pytest.raises(Refused, match="another project"):
-            templates.launch_template(project=project, plan=plan, name="x", terms=Terms(), by=None)
+            template_launch.launch_template(project=project, plan=plan, name="x", terms=Terms(), by=None)
 
 
 class TestFrame:

@@ -17,7 +17,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from hits.domain.crashpoints import EXIT_STATUS
-from hits.domain.pay import is_under
+from hits.domain.money.pay import is_under
 from hits.domain.states import CallState, JobState
 from hits.marketplace.models import BonusPayment, EntryKind
 from hits.marketplace.models import LedgerEntry as MarketEntry
@@ -26,11 +26,14 @@ from hits.mturk.boto import BotoMarketplace, marketplace
 from hits.mturk.port import Balance, Failure, MarketplaceError
 from hits.payments import ledger
 from hits.payments.summary import batch_money
-from hits.selectors import pay, review, top_ups
-from hits.selectors.budget import committed_cents
-from hits.services import jobs, outbox, top_up
+from hits.selectors import review
+from hits.selectors.money import pay, top_ups
+from hits.selectors.money.budget import committed_cents
+from hits.services.batches import top_up
 from hits.services.errors import Conflict, Refused
-from hits.services.launch import Terms
+from hits.services.jobs import jobs
+from hits.services.launching.terms import Terms
+from hits.services.outbox import outbox
 from hits.tasks import settle_top_up
 from tests.support import children, market
 from tests.support.answers import observations

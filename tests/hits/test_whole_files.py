@@ -17,11 +17,11 @@ from django.core.management import call_command
 from django.core.management.base import CommandError
 from PIL import Image as Pillow
 
-from hits.domain import whole_files
+from hits.domain.files import atomic_files
 from hits.models import Image, Project
 from hits.services.errors import BadFile, NoRoom
-from hits.services.images import import_image
-from hits.services.media_check import LEFT_OVER_AFTER, Fault, faulty_files
+from hits.services.images.import_image import import_image
+from hits.services.images.media_check import LEFT_OVER_AFTER, Fault, faulty_files
 from tests.support.pictures import picture
 
 pytestmark = pytest.mark.django_db
@@ -114,7 +114,7 @@ def test_bytes_are_on_the_disk_before_the_name_and_the_name_before_the_return(
         said.append("name")
         return real_replace(self, target)
 
-    monkeypatch.setattr(whole_files.os, "fsync", fsync)
+    monkeypatch.setattr(atomic_files.os, "fsync", fsync)
     monkeypatch.setattr(Path, "replace", replace)
     photo(project, 1)
     assert said == ["bytes", "name", "folder"]

@@ -17,8 +17,9 @@ from django.urls import reverse
 
 from hits.domain.states import JobState
 from hits.models import Image, Job, Project
-from hits.services import jobs, zip_files, zip_import
 from hits.services.errors import BadFile
+from hits.services.images import zip_files, zip_import
+from hits.services.jobs import jobs
 from tests.support.full_disk import full_disk
 from tests.support.pictures import picture
 

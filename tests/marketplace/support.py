@@ -7,7 +7,7 @@ from typing import Any
 import boto3
 from botocore.config import Config
 
-from hits.domain.external_question import build_external_question
+from hits.domain.mturk_formats.external_question import build_external_question
 from hits.marketplace import transport
 from hits.marketplace.models import Assignment, Clock, HITType, Worker
 from hits.marketplace.selectors.worker import present_attempt

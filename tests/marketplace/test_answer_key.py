@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hits.domain.answer_xml import FormAnswer
-from hits.domain.external_question import QuestionError, QuestionInvalid, QuestionNotXml
+from hits.domain.mturk_formats.answer_xml import FormAnswer
+from hits.domain.mturk_formats.external_question import QuestionError, QuestionInvalid, QuestionNotXml
 from hits.marketplace.formats.answer_key import check_fits, parse_answer_key, score
 from hits.marketplace.formats.question_form import parse_question_form
 from tests.support.question_forms import (

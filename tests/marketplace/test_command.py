@@ -8,7 +8,7 @@ import pytest
 from django.conf import settings as django_settings
 from django.core.management import CommandError, call_command
 
-from hits.domain.access_keys import derive_secret
+from hits.domain.mturk_formats.access_keys import derive_secret
 from hits.marketplace.models import AccessKey, Requester, Worker
 from hits.marketplace.services.accounts import KeyPair
 from tests.marketplace.support import Market

@@ -7,7 +7,7 @@ import pytest
 from botocore.exceptions import ClientError
 from django.test import Client
 
-from hits.domain.answer_xml import parse_answer
+from hits.domain.mturk_formats.answer_xml import parse_answer
 from hits.marketplace.models import Clock, QualificationType, Worker
 from hits.marketplace.operations import registry
 from hits.marketplace.services import qualification_requests

@@ -6,9 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hits.domain import answer_xml, external_question
-from hits.domain.access_keys import derive_secret, new_access_key_id
-from hits.domain.money import AMAZON_FEES, LOCAL_FEES, fee_schedule, format_dollars, format_usd, parse_usd
+from hits.domain.money.fees import AMAZON_FEES, LOCAL_FEES, fee_schedule
+from hits.domain.money.usd import format_dollars, format_usd, parse_usd
+from hits.domain.mturk_formats import answer_xml, external_question
+from hits.domain.mturk_formats.access_keys import derive_secret, new_access_key_id
 
 RESERVED = st.sampled_from(sorted(answer_xml.RESERVED_FIELDS))
 

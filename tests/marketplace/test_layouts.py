@@ -12,7 +12,7 @@ from django.test import Client
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hits.domain.answer_xml import parse_answer
+from hits.domain.mturk_formats.answer_xml import parse_answer
 from hits.marketplace.formats.html_question import in_a_form, parse_html_question, prepare_page
 from hits.marketplace.formats.layout import LayoutError, fill, variables
 from hits.marketplace.models import Assignment, HITLayout, Worker

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from hits.domain.qualifications import LOCALE, SYSTEM_HELD, Comparator, Guards
+from hits.domain.workers.requirements import LOCALE, SYSTEM_HELD, Comparator, Guards
 from hits.marketplace.models import HITType, Qualification, QualificationType, Worker, WorkerBlock
 from hits.mturk.boto import BotoMarketplace, marketplace
 from hits.mturk.port import Failure, HitTypeSpec, MarketplaceError, QualificationRequirement

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
-from hits.domain.answer_xml import FormAnswer
+from hits.domain.mturk_formats.answer_xml import FormAnswer
 from hits.marketplace.errors import Refused
 from hits.marketplace.models import (
     Clock,

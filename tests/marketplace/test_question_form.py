@@ -9,8 +9,18 @@ from django.template.loader import render_to_string
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hits.domain.answer_xml import FormAnswer, build_form_answer, parse_answer, parse_form_answer
-from hits.domain.external_question import QuestionError, QuestionInvalid, QuestionNotXml, QuestionTooLong
+from hits.domain.mturk_formats.answer_xml import (
+    FormAnswer,
+    build_form_answer,
+    parse_answer,
+    parse_form_answer,
+)
+from hits.domain.mturk_formats.external_question import (
+    QuestionError,
+    QuestionInvalid,
+    QuestionNotXml,
+    QuestionTooLong,
+)
 from hits.marketplace.formats.answer_key import check_fits, parse_answer_key, score
 from hits.marketplace.formats.content import sanitise
 from hits.marketplace.formats.form_answers import Fault, bind, read_answers
@@ -335,7 +345,7 @@ def test_pictures_sound_and_films_by_https() -> None:
     )
 )
 def test_answers_come_back_from_their_xml(rows: list[Any]) -> None:
-    from hits.domain.answer_xml import clean_text
+    from hits.domain.mturk_formats.answer_xml import clean_text
 
     answers = [
         FormAnswer(clean_text(name), None if text is None else clean_text(text), (), None)

@@ -10,8 +10,8 @@ from botocore.exceptions import ClientError
 from django.conf import settings
 from django.test import Client
 
-from hits.domain.answer_xml import parse_answer, parse_form_answer
-from hits.domain.external_question import QuestionInvalid, QuestionNotXml, QuestionTooLong
+from hits.domain.mturk_formats.answer_xml import parse_answer, parse_form_answer
+from hits.domain.mturk_formats.external_question import QuestionInvalid, QuestionNotXml, QuestionTooLong
 from hits.marketplace.errors import Refused
 from hits.marketplace.formats.html_question import (
     build_html_question,

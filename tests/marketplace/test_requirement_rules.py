@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hits.domain.countries import COUNTRIES, by_name, country_name, is_country
-from hits.domain.qualifications import (
+from hits.domain.workers.countries import COUNTRIES, by_name, country_name, is_country
+from hits.domain.workers.requirements import (
     ABOUT_HOLDING,
     FOR_COUNTRIES,
     LOCALE,

@@ -11,7 +11,7 @@ from botocore.credentials import Credentials
 from botocore.exceptions import ClientError
 from django.test import Client
 
-from hits.domain.plain_xml import parse_plain_xml
+from hits.domain.mturk_formats.safe_xml import parse_plain_xml
 from hits.marketplace import sigv4
 from hits.marketplace.errors import ApiError
 from hits.marketplace.models import AccessKey

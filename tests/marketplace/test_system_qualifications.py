@@ -6,7 +6,7 @@ import pytest
 from botocore.exceptions import ClientError
 from django.core.management import CommandError, call_command
 
-from hits.domain.qualifications import (
+from hits.domain.workers.requirements import (
     ADULT,
     LOCALE,
     MASTERS,
@@ -22,7 +22,7 @@ from hits.domain.qualifications import (
     Requirement,
     is_met,
 )
-from hits.domain.subdivisions import SUBDIVISIONS, is_place, place_name
+from hits.domain.workers.subdivisions import SUBDIVISIONS, is_place, place_name
 from hits.marketplace.errors import Refused
 from hits.marketplace.models import Clock, CountryDeclaration, Qualification, Requester, Worker
 from hits.marketplace.selectors.standing import standing_of

@@ -8,15 +8,15 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
-from annotation_site.books import book_scripts_bonuses, check_books
+from annotation_site.ledgers import book_scripts_bonuses, check_books
 from hits.marketplace.models import Assignment as Slot
 from hits.marketplace.models import BonusPayment
 from hits.models import Assignment, AuditEvent, Batch, Hit, Image, Project
 from hits.mturk.boto import marketplace
 from hits.payments import ledger
 from hits.payments.models import Entry
-from hits.services import reconcile
-from hits.services.launch import Terms
+from hits.services.launching.terms import Terms
+from hits.services.reconciling import reconcile
 from tests.support import market
 from tests.support.answers import observations
 from tests.support.loop import approve, collected, published

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from hits.domain.queues import EVERY_SECONDS, Queue
+from hits.domain.jobs.queues import EVERY_SECONDS, Queue
 from hits.domain.states import HitState, JobState
 from hits.models import Batch, Heartbeat, Hit, Image, Job, Project
-from hits.services import jobs
+from hits.services.jobs import jobs
 from tests.support import children, market, wake_ups
 from tests.support.failing import planned
 from tests.support.sleepers import SLEEP

@@ -15,7 +15,7 @@ from django.urls import NoReverseMatch, get_resolver, reverse
 
 from annotation_site import views
 from annotation_site.limits import SMALL, UPLOADS, limit_of
-from hits.domain.unit_files import MAX_BYTES
+from hits.domain.units.unit_files import MAX_BYTES
 from hits.models import Project
 
 pytestmark = pytest.mark.django_db

@@ -19,7 +19,7 @@ from annotation_site.management.commands import serve
 from annotation_site.management.commands.serve import Restarted, encoder_command, running, wait_for_end
 from hits.domain.states import JobState
 from hits.models import Job
-from hits.services import jobs
+from hits.services.jobs import jobs
 from tests.support import children
 
 SLEEPS = [sys.executable, "-c", "import time; time.sleep(60)"]

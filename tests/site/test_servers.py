@@ -16,7 +16,7 @@ from psycopg import sql
 
 from hits.domain.states import JobState
 from hits.models import Job
-from hits.services import jobs
+from hits.services.jobs import jobs
 from tests.support import children
 from tests.support.redis_server import redis_url, skip_without_redis
 

@@ -6,7 +6,7 @@ import pytest
 from django.core.exceptions import ImproperlyConfigured
 
 from annotation_site import env
-from hits.domain.money import AMAZON_FEES
+from hits.domain.money.fees import AMAZON_FEES
 from hits.mturk.boto import BotoMarketplace
 from hits.mturk.environments import resolve
 

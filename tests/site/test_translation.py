@@ -11,8 +11,8 @@ from django.conf import settings
 from django.utils import translation
 
 from hits.marketplace.views.sentences import SENTENCES as MARKETPLACE
-from hits.views import language
-from hits.views.sentences import SENTENCES
+from hits.views.task_pages import language
+from hits.views.task_pages.sentences import SENTENCES
 from tests.support import messages
 from tests.support.messages import ROOT, Entry
 

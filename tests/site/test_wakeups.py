@@ -12,10 +12,10 @@ import pytest
 from celery import current_app
 from django.utils import timezone
 
-from hits.domain.queues import Queue
+from hits.domain.jobs.queues import Queue
 from hits.domain.states import JobState
 from hits.models import Job
-from hits.services import jobs
+from hits.services.jobs import jobs
 from tests.support import children, rabbit, wake_ups
 from tests.support.redis_server import redis_url, skip_without_redis
 from tests.support.sleepers import SLEEP

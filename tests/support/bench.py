@@ -10,10 +10,10 @@ from typing import Any
 from django.conf import settings
 from PIL import Image as Pillow
 
-from hits.domain.external_question import frame_url
+from hits.domain.mturk_formats.external_question import frame_url
 from hits.marketplace.models import HIT
 from hits.models import Hit, Submission
-from hits.services import submit
+from hits.services.collecting import submit
 from tests.support import market
 from tests.support.loop import page_key
 from tests.support.pages import wait_until_seen

@@ -13,8 +13,10 @@ from hits.marketplace.services.clock import advance_clock
 from hits.models import Batch, Hit, Image, OutgoingCall, Project
 from hits.mturk.boto import marketplace
 from hits.payments import ledger
-from hits.services import outbox, publish
-from hits.services.launch import PlannedUnit, Terms, launch_batch
+from hits.services.launching.launch import PlannedUnit, launch_batch
+from hits.services.launching.terms import Terms
+from hits.services.outbox import outbox
+from hits.services.publishing import publish
 from tests.support.faults import KINDS
 
 CREATE = "CreateHITWithHITType"

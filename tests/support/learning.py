@@ -4,8 +4,9 @@ from typing import Any
 
 from hits.models import Batch, Hit, Image, Project
 from hits.mturk.boto import marketplace
-from hits.services import publish
-from hits.services.launch import PlannedUnit, Terms, launch_batch
+from hits.services.launching.launch import PlannedUnit, launch_batch
+from hits.services.launching.terms import Terms
+from hits.services.publishing import publish
 
 QUESTIONS = [
     {

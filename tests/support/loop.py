@@ -6,9 +6,12 @@ from typing import Any
 from hits.domain.states import Verdict
 from hits.models import Assignment, Batch, Hit, Image, Project, Submission
 from hits.mturk.boto import marketplace
-from hits.services import collect, publish, review, submit
-from hits.services.launch import PlannedUnit, Terms, launch_batch
-from hits.services.page_keys import PageKey
+from hits.services.collecting import collect, submit
+from hits.services.collecting.page_keys import PageKey
+from hits.services.launching.launch import PlannedUnit, launch_batch
+from hits.services.launching.terms import Terms
+from hits.services.publishing import publish
+from hits.services.reviewing import review
 
 
 def launched(

@@ -18,14 +18,16 @@ import django
 from django.apps import apps
 from django.conf import settings
 
-from hits.domain import triggers
+from hits.domain.database import append_only_triggers
 
 KEPT = 3  # databases, of as many states of the migrations
 
 
 def template(folder: Path) -> Path:
     """Return where the database of these migrations lies, or will: its name is their hash."""
-    digest = sha256(django.__version__.encode() + Path(triggers.__file__).read_bytes())  # migrations call it
+    digest = sha256(
+        django.__version__.encode() + Path(append_only_triggers.__file__).read_bytes()
+    )  # migrations call it
     for app in apps.get_app_configs():
         name = settings.MIGRATION_MODULES.get(app.label, f"{app.name}.migrations")
         try:

@@ -6,8 +6,9 @@ from hits.domain.states import Purpose
 from hits.kind import HitKind
 from hits.models import Batch, Image, Project, TaskTemplate
 from hits.mturk.boto import marketplace
-from hits.services import publish
-from hits.services.launch import PlannedUnit, Terms, launch_batch
+from hits.services.launching.launch import PlannedUnit, launch_batch
+from hits.services.launching.terms import Terms
+from hits.services.publishing import publish
 from validation.registry import spec_of
 
 WORKERS = ("wilma", "walter")

@@ -11,9 +11,9 @@ from enum import StrEnum
 import numpy as np
 from numpy.typing import NDArray
 
-from validation.domain import dawid_skene
-from validation.domain.decisions import Method, Rule, default_rules, outcomes
-from validation.domain.ratings import IntArray, Judged, RatingTable
+from validation.domain.agreement import dawid_skene
+from validation.domain.judging.ratings import IntArray, Judged, RatingTable
+from validation.domain.reports.decisions import Method, Rule, default_rules, outcomes
 from validation.kinds.observation_review.scales import SCALES, Dimension
 from validation.registry import spec_of
 

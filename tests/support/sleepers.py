@@ -5,7 +5,7 @@ import time
 
 from celery import shared_task
 
-from hits.services import jobs
+from hits.services.jobs import jobs
 
 SLEEP = "tests.sleep"
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from validation.domain.ratings import RatingTable
+from validation.domain.judging.ratings import RatingTable
 
 TABLES = 480  # a good half of them defined, whatever the coefficient
 

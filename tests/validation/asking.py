@@ -2,7 +2,7 @@
 
 from curation.models import Pair
 from hits.models import Batch, Hit, Worker
-from hits.services.launch import PlannedUnit
+from hits.services.launching.launch import PlannedUnit
 from tests.validation.factory import Work, review
 
 

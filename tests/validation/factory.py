@@ -6,14 +6,15 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from curation.models import Pair
-from hits.domain.answer_xml import build_answer
+from hits.domain.mturk_formats.answer_xml import build_answer
 from hits.domain.states import AssignmentStatus, HitState
 from hits.models import Assignment, Batch, Hit, Image, Project, Submission
 from hits.mturk.port import RemoteAssignment
-from hits.services import collect, submit
-from hits.services.images import Description, import_image
-from hits.services.launch import PlannedUnit, Terms, launch_batch
-from hits.services.page_keys import PageKey
+from hits.services.collecting import collect, submit
+from hits.services.collecting.page_keys import PageKey
+from hits.services.images.import_image import Description, import_image
+from hits.services.launching.launch import PlannedUnit, launch_batch
+from hits.services.launching.terms import Terms
 from tests.support.answers import observations
 from tests.support.pictures import picture
 

@@ -10,8 +10,8 @@ from django.utils import timezone
 
 from hits.domain.states import AssignmentStatus, HitState, Match
 from hits.models import Assignment, Attempt, Batch, Hit, Image, Project, Submission, Worker
-from hits.services.launch import Terms
-from validation.domain.outcome import PassRule
+from hits.services.launching.terms import Terms
+from validation.domain.qualification.outcome import PassRule
 from validation.models import Grade, QualificationRound
 from validation.selectors.grading import Key
 from validation.services.grading import Given, record

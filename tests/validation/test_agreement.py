@@ -18,7 +18,7 @@ from tests.validation.agreement_tables import (
     of_matrix,
     random_tables,
 )
-from validation.domain.agreement import (
+from validation.domain.agreement.agreement import (
     Metric,
     Statistic,
     Weights,
@@ -33,7 +33,7 @@ from validation.domain.agreement import (
     krippendorff_alpha,
     percent_agreement,
 )
-from validation.domain.ratings import RatingError, RatingTable
+from validation.domain.judging.ratings import RatingError, RatingTable
 
 EXACT = {"abs": 1e-9, "rel": 0}
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tests.validation.agreement_tables import random_tables
-from validation.domain.agreement import (
+from validation.domain.agreement.agreement import (
     Coefficient,
     Metric,
     Statistic,
@@ -15,7 +15,7 @@ from validation.domain.agreement import (
     percent_agreement,
     with_interval,
 )
-from validation.domain.label_profiles import (
+from validation.domain.agreement.label_profiles import (
     alpha_interval,
     alpha_nominal,
     alpha_ordinal,
@@ -23,7 +23,7 @@ from validation.domain.label_profiles import (
     percent,
     profiles_of,
 )
-from validation.domain.ratings import RatingTable
+from validation.domain.judging.ratings import RatingTable
 
 PLAIN = {
     Statistic.ALPHA_NOMINAL: lambda table: krippendorff_alpha(table, Metric.NOMINAL),

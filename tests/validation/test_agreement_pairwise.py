@@ -9,9 +9,9 @@ import pytest
 
 from curation.evaluation.comparison import parse_comparison_key
 from curation.evaluation.inputs import read_answer_key
-from validation.domain.agreement import pairwise_accuracy, pairwise_agreement
-from validation.domain.ratings import Judged, RatingTable
-from validation.domain.tables import tables
+from validation.domain.agreement.agreement import pairwise_accuracy, pairwise_agreement
+from validation.domain.judging.rating_tables import tables
+from validation.domain.judging.ratings import Judged, RatingTable
 from validation.registry import spec_of
 
 CASES = Path(__file__).parents[1] / "cases" / "leaderboard" / "comparison"

@@ -5,16 +5,16 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 
-from hits.domain.pool import Pool
 from hits.domain.states import AssignmentStatus, WorkerAction
+from hits.domain.workers.qualification_pools import Pool
 from hits.models import Batch, Decision, Hit, Image, Submission, Worker, WorkerDecision
-from hits.selectors.eligibility import holders
-from hits.services import qualifications
+from hits.selectors.eligibility.eligibility import holders
 from hits.services.errors import Conflict, Refused
+from hits.services.workers import qualifications
 from tests.validation.factory import Work
 from tests.validation.pool import application, grade, qualification
-from validation.domain.outcome import PassRule
-from validation.domain.standing import Standing
+from validation.domain.qualification.outcome import PassRule
+from validation.domain.qualification.worker_status import Standing
 from validation.models import Grade, GradingOutcome, QualificationRound, StandingChange
 from validation.selectors.grading import WINDOW, Key, desk
 from validation.selectors.rounds import round_lines, round_page, unanswered_in
@@ -363,7 +363,7 @@ def test_what_the_clock_approved_is_answered_without_a_second_payment(
 def test_an_answer_lifts_no_pause(
     work: Work, found: QualificationRound, admin: User, standing: Standing, granted: bool
 ) -> None:
-    from validation.services.standing import change_standing
+    from validation.services.worker_status import change_standing
 
     submission = applied(work, found, "A")
     worker = submission.attempt.worker

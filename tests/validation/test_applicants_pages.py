@@ -13,13 +13,13 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from hits.domain.money import format_dollars, format_usd
+from hits.domain.money.usd import format_dollars, format_usd
 from hits.models import Batch, Hit, Image, Job, Project
 from tests.support import market
 from tests.support.pages import squeezed
 from tests.validation.factory import Work
 from tests.validation.pool import application, bulk_applicants, grade, qualification
-from validation.domain.outcome import PassRule
+from validation.domain.qualification.outcome import PassRule
 from validation.models import Grade, QualificationRound
 from validation.selectors.grading import Key
 from validation.services.answering import _decide, _ready

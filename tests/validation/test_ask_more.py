@@ -8,12 +8,13 @@ from curation.models import Pair
 from hits.models import Assignment, AuditEvent, Batch, Project
 from hits.mturk.boto import marketplace
 from hits.services.errors import Conflict, Refused
-from hits.services.launch import Terms, launch_batch
+from hits.services.launching.launch import launch_batch
+from hits.services.launching.terms import Terms
 from tests.support import market
 from tests.validation.asking import answer, unit
 from tests.validation.factory import Work
-from validation.domain.control_types import ControlRole
-from validation.domain.decisions import Method, Rule, default_rules
+from validation.domain.judging.quality_check_types import ControlRole
+from validation.domain.reports.decisions import Method, Rule, default_rules
 from validation.models import ControlUnit, JudgingRound
 from validation.registry import spec_of
 from validation.selectors import ask_more as selectors

@@ -7,10 +7,10 @@ from curation.models import ComparisonRound, Pair, Part
 from curation.selectors.rounds import is_judged
 from curation.services.versions import plan_version
 from hits.models import Batch, Hit
-from hits.services.launch import Terms
+from hits.services.launching.terms import Terms
 from tests.validation.factory import Work, ratings, review
-from validation.domain.control_types import ControlRole, Rates
-from validation.domain.material import CandidateToRate, SetToJudge
+from validation.domain.judging.quality_check_types import ControlRole, Rates
+from validation.domain.judging.round_material import CandidateToRate, SetToJudge
 from validation.models import ControlUnit, JudgingRound
 from validation.selectors.judging import (
     judged_completely,

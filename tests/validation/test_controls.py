@@ -14,23 +14,23 @@ from hits.domain.states import UnitScope
 from hits.marketplace.models import HIT
 from hits.models import AuditEvent, Batch, Hit, Job, Unit
 from hits.mturk.boto import marketplace
-from hits.services import submit
+from hits.services.batches.extend import estimate_extension
+from hits.services.collecting import submit
+from hits.services.collecting.page_keys import PageKey
 from hits.services.errors import Conflict, Refused
-from hits.services.extend import estimate_extension
-from hits.services.launch import Terms
-from hits.services.page_keys import PageKey
-from hits.services.publish import publish_batch
+from hits.services.launching.terms import Terms
+from hits.services.publishing.publish import publish_batch
 from tests.support.market import fund
 from tests.support.proof import SECRET
 from tests.validation.factory import Work, ratings, review
-from validation.domain.control_types import Control, ControlError, ControlRole, Gold, Own, Rates
-from validation.domain.controls import alike, check, plan
-from validation.domain.material import CandidateToRate, SetToJudge
-from validation.domain.sampling import Selection
+from validation.domain.judging.quality_check_types import Control, ControlError, ControlRole, Gold, Own, Rates
+from validation.domain.judging.quality_checks import alike, check, plan
+from validation.domain.judging.round_material import CandidateToRate, SetToJudge
+from validation.domain.judging.sampling import Selection
 from validation.models import ControlUnit, GoldItem, JudgingRound
 from validation.registry import spec_of
 from validation.selectors.quality import control_answers
-from validation.services import controls
+from validation.services import quality_checks
 from validation.services.judging import RoundPlan, launch_comparison, launch_review
 
 REVIEW, LIKERT = "observation_review", "likert_comparison"
@@ -264,7 +264,7 @@ def test_a_repeat_has_the_same_payload_and_stands_apart() -> None:
 def make_gold(work: Work, worker: str = "GOLDAUTHOR") -> GoldItem:
     row = work.observed(work.image(50), worker=worker)[0]
     batch, _ = launch_review(project=work.project, observations=[row], by=None)
-    return controls.add_gold(unit=batch.units.get(), expected={"reasonable": ["highly"]}, by=None)
+    return quality_checks.add_gold(unit=batch.units.get(), expected={"reasonable": ["highly"]}, by=None)
 
 
 @pytest.mark.django_db
@@ -295,7 +295,7 @@ def test_a_repeated_wish_gets_its_batch_whatever_became_of_the_gold(work: Work) 
     rows = work.observed(work.image(1), worker="A")
     wish: dict[str, Any] = {"observations": rows, "plan": RoundPlan(rates=Rates(gold=5)), "once": "one wish"}
     batch, job = launch_review(project=work.project, by=None, **wish)
-    controls.switch_gold(gold=item, on=False, by=None)
+    quality_checks.switch_gold(gold=item, on=False, by=None)
     type(work.image(1)).objects.filter(pk=rows[0].image_id).update(withdrawn_at="2026-11-20T10:00Z")
     assert launch_review(project=work.project, by=None, **wish) == (batch, job)
 
@@ -317,7 +317,7 @@ def test_a_launch_that_fails_midway_leaves_nothing(
         raise RuntimeError("the machine stopped")
 
     if step == "record":
-        monkeypatch.setattr(controls, "record", fail)
+        monkeypatch.setattr(quality_checks, "record", fail)
     else:
         monkeypatch.setattr(JudgingRound.objects, "get_or_create", fail)
     with pytest.raises(RuntimeError, match="stopped"):
@@ -351,7 +351,9 @@ def test_a_set_as_gold_is_kept_from_its_own_author_and_from_all_candidates(work:
         return launch_comparison(project=work.project, sets=[wanted], by=None, plan=plan)[0]
 
     candidate = writers[0].instance_id
-    controls.add_gold(unit=a_round("first", RoundPlan()).units.get(), expected={candidate: [1]}, by=None)
+    quality_checks.add_gold(
+        unit=a_round("first", RoundPlan()).units.get(), expected={candidate: [1]}, by=None
+    )
     other = work.observed(work.image(9), worker="W9")[0]
     later = SetToJudge(
         "later",
@@ -415,16 +417,16 @@ def test_gold_is_added_once_and_only_with_an_answer(work: Work) -> None:
         ({"colour": ["red"]}, "colour is nothing that this task asks about"),
     ):
         with pytest.raises(Refused, match=words):
-            controls.add_gold(unit=unit, expected=expected, by=None)
+            quality_checks.add_gold(unit=unit, expected=expected, by=None)
     with pytest.raises(Conflict, match="already"):
-        controls.add_gold(unit=unit, expected={"boxes": ["mostly"]}, by=None)
+        quality_checks.add_gold(unit=unit, expected={"boxes": ["mostly"]}, by=None)
     with pytest.raises(Refused, match="401 characters"):
-        controls.change_gold(gold=item, expected={"boxes": ["mostly"]}, note="x" * 401, by=None)
-    controls.change_gold(gold=item, expected={"boxes": ["mostly"]}, note=" sure ", by=None)
+        quality_checks.change_gold(gold=item, expected={"boxes": ["mostly"]}, note="x" * 401, by=None)
+    quality_checks.change_gold(gold=item, expected={"boxes": ["mostly"]}, note=" sure ", by=None)
     item.refresh_from_db()
     assert (item.expected, item.note) == ({"boxes": ["mostly"]}, "sure")
-    assert controls.switch_gold(gold=item, on=False, by=None)
-    assert not controls.switch_gold(gold=item, on=False, by=None)
+    assert quality_checks.switch_gold(gold=item, on=False, by=None)
+    assert not quality_checks.switch_gold(gold=item, on=False, by=None)
     rows = work.observed(work.image(1), worker="A")
     with pytest.raises(Refused, match="no active gold unit"):
         launch_review(project=work.project, observations=rows, by=None, plan=RoundPlan(rates=Rates(gold=5)))
@@ -529,7 +531,7 @@ def test_no_worker_can_tell_a_control(work: Work, kind: str, launch: Any) -> Non
     else:
         unit = comparison(work, RoundPlan()).units.order_by("pk")[0]
         first = unit.payload["candidates"][0]["id"]
-        controls.add_gold(unit=unit, expected={first: [1]}, by=None)
+        quality_checks.add_gold(unit=unit, expected={first: [1]}, by=None)
     batch = launch(work, RoundPlan(rates=Rates(gold=10, attention=25, repeat=25)))
     assert {row.role for row in ControlUnit.objects.filter(unit__batch=batch)} == set(ControlRole)
     publish_batch(batch=batch, marketplace=marketplace())

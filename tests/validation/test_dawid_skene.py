@@ -9,9 +9,9 @@ import pandas as pd
 import pytest
 from crowdkit.aggregation import DawidSkene as CrowdKit
 
-from validation.domain import dawid_skene
-from validation.domain.dawid_skene import DawidSkene, fit, reliability
-from validation.domain.ratings import RatingTable
+from validation.domain.agreement import dawid_skene
+from validation.domain.agreement.dawid_skene import DawidSkene, fit, reliability
+from validation.domain.judging.ratings import RatingTable
 
 # crowd-kit calls pandas as earlier versions of it liked to be called
 pytestmark = pytest.mark.filterwarnings("ignore:The (inplace|copy) keyword")

@@ -11,8 +11,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from validation.domain import dawid_skene
-from validation.domain.decisions import (
+from validation.domain.agreement import dawid_skene
+from validation.domain.agreement.votes import speaks_for
+from validation.domain.judging.ratings import RatingTable
+from validation.domain.reports.decisions import (
     Decided,
     Method,
     Outcome,
@@ -23,8 +25,6 @@ from validation.domain.decisions import (
     needs_more,
     outcomes,
 )
-from validation.domain.ratings import RatingTable
-from validation.domain.votes import speaks_for
 from validation.kinds.observation_review.scales import POSITIVE, SCALES, Dimension
 from validation.registry import spec_of
 

@@ -18,13 +18,14 @@ from hits.domain.states import JobState
 from hits.models import Batch, Hit, Job
 from hits.services import projects
 from hits.services.errors import Refused
-from hits.services.launch import Terms, launch_batch
+from hits.services.launching.launch import launch_batch
+from hits.services.launching.terms import Terms
 from tests.support import market
 from tests.validation.asking import answer, unit
 from tests.validation.factory import Work, ratings, review
 from validation import tasks
-from validation.domain.decisions import Method, Rule
-from validation.domain.material import CandidateToRate, SetToJudge
+from validation.domain.judging.round_material import CandidateToRate, SetToJudge
+from validation.domain.reports.decisions import Method, Rule
 from validation.models import DecisionRun, ItemDecision, JudgingRound
 from validation.selectors import decisions as selectors
 from validation.services import decisions as services

@@ -12,17 +12,17 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from hits.models import Assignment, AuditEvent, Hit, Image, Project, Worker
-from hits.services.launch import Terms
+from hits.services.launching.terms import Terms
 from tests.support.pages import squeezed
 from tests.validation.factory import Work, ratings, review
-from validation.domain.control_types import Rates
-from validation.domain.material import CandidateToRate, SetToJudge
+from validation.domain.judging.quality_check_types import Rates
+from validation.domain.judging.round_material import CandidateToRate, SetToJudge
 from validation.models import GoldItem
-from validation.selectors import controls as selectors
-from validation.selectors.controls import GoldLine, usable_golds
+from validation.selectors import quality_checks as selectors
+from validation.selectors.quality_checks import GoldLine, usable_golds
 from validation.services import report
-from validation.services.controls import add_gold
 from validation.services.judging import RoundPlan, launch_comparison, launch_review
+from validation.services.quality_checks import add_gold
 
 pytestmark = pytest.mark.django_db
 OK, MOVED, BAD, ABSENT = 200, 302, 400, 404

@@ -11,7 +11,7 @@ import pytest
 from numpy.typing import NDArray
 
 from tests.support.simulated_workers import HABITS, Habit, simulate_review
-from validation.domain.quality import in_runs, long_runs, pace_limit
+from validation.domain.judging.answer_quality import in_runs, long_runs, pace_limit
 from validation.kinds.observation_review.judging import SPEC as REVIEW
 from validation.kinds.observation_review.scales import SCALES, Dimension
 

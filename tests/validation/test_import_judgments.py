@@ -11,11 +11,11 @@ from django.core.management import CommandError, call_command
 from hits.models import AuditEvent, Hit, Project
 from hits.services.errors import BadFile
 from tests.validation.factory import Work, ratings, review
-from validation.domain.agreement import pairwise_accuracy
-from validation.domain.judgment_files import from_rows
-from validation.domain.judgment_rows import FileError
-from validation.domain.material import CandidateToRate, SetToJudge
-from validation.domain.tables import tables
+from validation.domain.agreement.agreement import pairwise_accuracy
+from validation.domain.judging.judgment_rows import FileError
+from validation.domain.judging.rating_tables import tables
+from validation.domain.judging.round_material import CandidateToRate, SetToJudge
+from validation.domain.reports.judgment_files import from_rows
 from validation.models import ImportedJudgment, JudgmentImport
 from validation.registry import spec_of
 from validation.selectors.ratings import judged

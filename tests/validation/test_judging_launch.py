@@ -14,8 +14,8 @@ from tests.support.pages import squeezed
 from tests.validation.factory import Work
 from tests.validation.pool import qualification
 from validation.models import JudgingRound
-from validation.services.controls import add_gold
 from validation.services.judging import launch_review
+from validation.services.quality_checks import add_gold
 
 pytestmark = pytest.mark.django_db
 VALUES = {

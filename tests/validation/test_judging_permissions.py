@@ -12,10 +12,10 @@ from django.urls import reverse
 from curation.models import Pair
 from hits.models import AuditEvent, Batch, Job, Project
 from tests.validation.factory import Work
-from validation.domain.material import CandidateToRate, SetToJudge
+from validation.domain.judging.round_material import CandidateToRate, SetToJudge
 from validation.models import JudgingRound
-from validation.services.controls import add_gold
 from validation.services.judging import launch_comparison
+from validation.services.quality_checks import add_gold
 from validation.urls import urlpatterns
 
 pytestmark = pytest.mark.django_db

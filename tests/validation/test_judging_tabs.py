@@ -8,7 +8,7 @@ from django.test import Client
 from django.urls import reverse
 
 from hits.models import Project
-from validation.domain.plots import decimals, outcomes
+from validation.domain.reports.plots import decimals, outcomes
 from validation.registry import spec_of
 from validation.services.decisions import usual_rules
 

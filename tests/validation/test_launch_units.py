@@ -19,11 +19,11 @@ from hits import registry
 from hits.domain.states import AssignmentStatus
 from hits.models import Batch, Image, Project, Unit, UnitFile
 from hits.services.errors import Refused
-from hits.services.unit_files import BadUnits, example, kinds_from_units
+from hits.services.launching.unit_files import BadUnits, example, kinds_from_units
 from tests.support import market
 from tests.validation.factory import Work
-from validation.domain.control_types import Rates
-from validation.domain.material import RecordToJudge
+from validation.domain.judging.quality_check_types import Rates
+from validation.domain.judging.round_material import RecordToJudge
 from validation.models import ControlUnit, JudgingRound
 from validation.selectors.judging import review
 from validation.services.units import kind_from_units, launch_from_file, read_file

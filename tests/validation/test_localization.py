@@ -13,12 +13,12 @@ from curation.models import Pair
 from hits import registry
 from hits.domain.states import AssignmentStatus
 from hits.models import Hit, Image, Unit
-from hits.selectors.images import facts_of
+from hits.selectors.images.images import facts_of
 from hits.services.errors import Refused
-from hits.services.launch import Terms
+from hits.services.launching.terms import Terms
 from tests.support.answers import observations
 from tests.validation.factory import Work
-from validation.domain.localization import BaselineScore, Matching, score
+from validation.domain.reports.localization import BaselineScore, Matching, score
 from validation.models import JudgingRound
 from validation.selectors import localization as selectors
 from validation.services.localization import launch_localization, set_id

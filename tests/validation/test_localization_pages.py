@@ -10,7 +10,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from hits.domain.pool import Pool
+from hits.domain.workers.qualification_pools import Pool
 from hits.models import Assignment, Batch, Hit, Image, Unit
 from tests.support import market
 from tests.support.pages import squeezed

@@ -7,7 +7,7 @@ from itertools import accumulate
 
 import pytest
 
-from validation.domain.near_copies import LEAST_WORDS, copies, is_long, normalised
+from validation.domain.judging.near_copies import LEAST_WORDS, copies, is_long, normalised
 
 
 def slow(texts: list[str], authors: list[int], likeness: float) -> list[tuple[int, float]]:

@@ -9,21 +9,21 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.utils import timezone
 
-from hits.domain.notices import notice_of
-from hits.domain.pool import Pool
 from hits.domain.states import CallState, WorkerAction
+from hits.domain.workers.notices import notice_of
+from hits.domain.workers.qualification_pools import Pool
 from hits.marketplace.models import Message, Qualification
 from hits.marketplace.models import Worker as MarketWorker
 from hits.models import Image, Project, Worker, WorkerCall
 from hits.mturk.boto import BotoMarketplace, marketplace
 from hits.mturk.port import Failure, MarketplaceError
-from hits.services import qualifications
-from hits.services.qualifications import OVERTAKEN, decide_about, settle
+from hits.services.workers import qualifications
+from hits.services.workers.qualifications import OVERTAKEN, decide_about, settle
 from tests.support.loop import published
 from tests.support.market import fund, market_worker
-from validation.domain.standing import Standing
+from validation.domain.qualification.worker_status import Standing
 from validation.selectors.worker_history import history
-from validation.services.standing import carry_out, change_standing
+from validation.services.worker_status import carry_out, change_standing
 
 pytestmark = pytest.mark.django_db(transaction=True)
 WHY = "Your last ten boxes cover the whole photo."

@@ -6,12 +6,13 @@ from django.test import Client
 from django.urls import reverse
 
 from hits.models import Assignment, Batch, Hit, Project, Unit
-from hits.services.launch import PlannedUnit, Terms, launch_batch
+from hits.services.launching.launch import PlannedUnit, launch_batch
+from hits.services.launching.terms import Terms
 from tests.validation.factory import Work
-from validation.domain.spec import ItemView, Scale
+from validation.domain.judging.spec import ItemView, Scale
 from validation.registry import spec_of
 from validation.selectors.report import first_judged
-from validation.services.controls import add_gold
+from validation.services.quality_checks import add_gold
 from validation.services.report import compute
 
 VERDICT = "photo_verdict"

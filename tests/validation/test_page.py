@@ -15,8 +15,8 @@ from curation.models import Pair
 from hits.models import Batch, Hit
 from tests.support.pages import squeezed
 from tests.validation.factory import Work, ratings, review
-from validation.domain.material import CandidateToRate, SetToJudge
-from validation.domain.sampling import How, Selection
+from validation.domain.judging.round_material import CandidateToRate, SetToJudge
+from validation.domain.judging.sampling import How, Selection
 from validation.models import JudgingReport
 from validation.services.imports import import_judgments
 from validation.services.judging import RoundPlan, launch_comparison, launch_review

@@ -14,12 +14,12 @@ from django.urls import reverse
 from hits.models import AuditEvent, Demographics, Hit, Image, Project, Worker
 from tests.validation.crowd import crowd, pair_of
 from tests.validation.factory import Work, review
-from validation.domain.rules import Rule
-from validation.domain.standing import Measure, Standing
+from validation.domain.qualification.worker_rules import Rule
+from validation.domain.qualification.worker_status import Measure, Standing
 from validation.models import StandingChange, StandingProposal
-from validation.services import rules
+from validation.services import worker_rules
 from validation.services.judging import launch_review
-from validation.services.standing import change_standing
+from validation.services.worker_status import change_standing
 
 pytestmark = pytest.mark.django_db(transaction=True)
 OK, MOVED, BAD, FORBIDDEN, ABSENT = 200, 302, 400, 403, 404
@@ -65,8 +65,8 @@ def worker(project: Project, image: Image) -> Worker:
 @pytest.fixture
 def proposal(project: Project, worker: Worker) -> StandingProposal:
     rule = Rule(Measure.APPROVED_SHARE, 90, 50, 2)
-    rules.save_rule(project=project, name="Approved", rule=rule, proposes=Standing.PAUSED, by=None)
-    rules.evaluate_all()
+    worker_rules.save_rule(project=project, name="Approved", rule=rule, proposes=Standing.PAUSED, by=None)
+    worker_rules.evaluate_all()
     return StandingProposal.objects.get()
 
 
@@ -244,7 +244,7 @@ def test_queries_do_not_grow_with_workers(
 ) -> None:
     client.force_login(researcher)
     rule = Rule(Measure.APPROVED_SHARE, 90, 50, 1)
-    rules.save_rule(project=project, name="Approved", rule=rule, proposes=Standing.PAUSED, by=None)
+    worker_rules.save_rule(project=project, name="Approved", rule=rule, proposes=Standing.PAUSED, by=None)
     body = {
         "name": "R",
         "measure": "acceptable_share",
@@ -259,7 +259,7 @@ def test_queries_do_not_grow_with_workers(
         workers = crowd(project, image, count, each=2, rejected=1)
         pair_of(workers[0], image, 1)
         change_standing(project=project, worker=workers[1], standing=Standing.PAUSED, reason="Why", by=None)
-        rules.evaluate_all()
+        worker_rules.evaluate_all()
         return workers[0]
 
     def count(worker: Worker) -> int:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from hits.models import Project
 from tests.support.pages import squeezed
 from tests.validation.factory import Work
-from validation.domain.planner import (
+from validation.domain.reports.planner import (
     PlanError,
     Wish,
     coefficient_items,

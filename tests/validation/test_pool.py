@@ -18,26 +18,29 @@ from django.db import connection
 
 from curation.models import Pair
 from hits.domain.crashpoints import EXIT_STATUS
-from hits.domain.pool import Pool
 from hits.domain.states import AssignmentStatus, BatchState, TrainingOutcome
+from hits.domain.workers.qualification_pools import Pool
 from hits.marketplace.errors import Refused as MarketRefused
 from hits.marketplace.models import Assignment as Slot
 from hits.marketplace.models import Worker as MarketWorker
 from hits.models import Assignment, Batch, Hit, Image, Job, Project, Qualification, Worker, WorkerDecision
 from hits.mturk.boto import marketplace
 from hits.payments import ledger
-from hits.selectors import eligibility
-from hits.services import batches, outbox, publish, qualifications
+from hits.selectors.eligibility import eligibility
+from hits.services.batches import lifecycle
+from hits.services.outbox import outbox
+from hits.services.publishing import publish
+from hits.services.workers import qualifications
 from tests.support import children, market
 from tests.support.answers import observations
 from tests.support.failing import leases_run_out
 from tests.support.loop import collected
 from tests.validation.pool import application, grade, qualification
 from validation import tasks
-from validation.domain.outcome import PassRule
-from validation.domain.standing import Standing
+from validation.domain.qualification.outcome import PassRule
+from validation.domain.qualification.worker_status import Standing
 from validation.models import GradingOutcome, QualificationRound, StandingChange
-from validation.selectors.standing import standings
+from validation.selectors.worker_status import standings
 from validation.services import answering, training
 from validation.services.rounds import launch_training_round
 
@@ -216,8 +219,8 @@ def _money_adds_up(road: Road, found: QualificationRound, batch: Batch, *, paid:
 
 
 def _close(batch: Batch) -> None:
-    batches.request_close(batch=batch, by=None)
-    batches.expire_hits(batch=batch, marketplace=marketplace())
+    lifecycle.request_close(batch=batch, by=None)
+    lifecycle.expire_hits(batch=batch, marketplace=marketplace())
     batch.refresh_from_db()
     assert batch.state == BatchState.CLOSED
     assert ledger.totals(batch=batch).held == 0

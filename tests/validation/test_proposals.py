@@ -14,13 +14,13 @@ from hits.models import Image, Project, Worker, WorkerDecision
 from hits.services.errors import Conflict, Refused
 from tests.validation.crowd import crowd
 from validation import tasks
-from validation.domain.rules import Rule
-from validation.domain.standing import Measure, ProposalState, Standing
+from validation.domain.qualification.worker_rules import Rule
+from validation.domain.qualification.worker_status import Measure, ProposalState, Standing
 from validation.models import StandingChange, StandingProposal, StandingRule
-from validation.selectors.rules import outlook
-from validation.selectors.standing import standing_of
-from validation.services import rules
-from validation.services.standing import change_standing
+from validation.selectors.worker_rules import outlook
+from validation.selectors.worker_status import standing_of
+from validation.services import worker_rules
+from validation.services.worker_status import change_standing
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -45,7 +45,7 @@ def rule(project: Project) -> StandingRule:
 def save(project: Project, **changes: Any) -> StandingRule:
     values = {"measure": Measure.APPROVED_SHARE, "below": 80, "window": 50, "at_least": 5} | changes
     proposes = values.pop("proposes", Standing.PAUSED)
-    return rules.save_rule(
+    return worker_rules.save_rule(
         project=project, name="Approved, last 50", rule=Rule(**values), proposes=proposes, by=None
     )
 
@@ -64,34 +64,34 @@ def test_a_rule_proposes_once_and_changes_nothing(
 def test_accepting_carries_out_what_it_proposed_with_the_persons_reason(
     project: Project, careless: Worker, rule: StandingRule, researcher: User
 ) -> None:
-    rules.evaluate_all()
+    worker_rules.evaluate_all()
     proposal = StandingProposal.objects.select_related("rule__project", "worker").get()
-    change = rules.accept(proposal=proposal, reason="Your boxes are too large.", by=researcher)
+    change = worker_rules.accept(proposal=proposal, reason="Your boxes are too large.", by=researcher)
     assert (change.proposal, change.standing) == (proposal, Standing.PAUSED)
-    again = rules.accept(proposal=proposal, reason="Your boxes are too large.", by=researcher)
+    again = worker_rules.accept(proposal=proposal, reason="Your boxes are too large.", by=researcher)
     assert again.pk == change.pk
     place = standing_of(careless, project)
     assert (place.standing, place.reason, place.by) == (Standing.PAUSED, "Your boxes are too large.", "rosa")
     assert WorkerDecision.objects.get().qualification.slug == "excluded"
-    rules.evaluate_all()
+    worker_rules.evaluate_all()
     assert StandingProposal.objects.count() == 1
 
 
 def test_what_was_dismissed_is_proposed_again_only_after_newer_items(
     project: Project, image: Image, careless: Worker, rule: StandingRule, researcher: User
 ) -> None:
-    rules.evaluate_all()
+    worker_rules.evaluate_all()
     proposal = StandingProposal.objects.get()
     with pytest.raises(Refused, match="say why"):
-        rules.dismiss(proposal=proposal, reason=" ", by=researcher)
+        worker_rules.dismiss(proposal=proposal, reason=" ", by=researcher)
     for _ in range(2):  # a lost request that is sent again
-        rules.dismiss(proposal=proposal, reason="A bad photo.", by=researcher)
-    rules.evaluate_all()
+        worker_rules.dismiss(proposal=proposal, reason="A bad photo.", by=researcher)
+    worker_rules.evaluate_all()
     assert StandingProposal.objects.get().state == ProposalState.DISMISSED
     newer = crowd(project, image, 1, each=1, rejected=1)[0]
     newest = newer.assignments.get()
     type(newest).objects.filter(pk=newest.pk).update(worker=careless)
-    assert rules.evaluate_all() == 1
+    assert worker_rules.evaluate_all() == 1
     open_one = StandingProposal.objects.get(state=ProposalState.OPEN)
     assert open_one.figures["items"] == 6
 
@@ -99,23 +99,23 @@ def test_what_was_dismissed_is_proposed_again_only_after_newer_items(
 def test_the_same_finding_after_a_reinstatement_needs_newer_items_too(
     project: Project, careless: Worker, rule: StandingRule, researcher: User
 ) -> None:
-    rules.evaluate_all()
-    rules.accept(proposal=StandingProposal.objects.get(), reason="Too large.", by=researcher)
+    worker_rules.evaluate_all()
+    worker_rules.accept(proposal=StandingProposal.objects.get(), reason="Too large.", by=researcher)
     change_standing(
         project=project, worker=careless, standing=Standing.ACTIVE, reason="Talked it over.", by=researcher
     )
-    assert rules.evaluate_all() == 0
+    assert worker_rules.evaluate_all() == 0
 
 
 def test_who_gets_no_tasks_already_is_not_proposed_for_a_pause(
     project: Project, careless: Worker, rule: StandingRule, researcher: User
 ) -> None:
     change_standing(project=project, worker=careless, standing=Standing.PAUSED, reason="Why", by=researcher)
-    assert rules.evaluate_all() == 0
+    assert worker_rules.evaluate_all() == 0
     stricter = save(project, proposes=Standing.DEQUALIFIED)
-    assert rules.propose(rule=stricter) == 1
+    assert worker_rules.propose(rule=stricter) == 1
     proposal = StandingProposal.objects.get()
-    rules.accept(proposal=proposal, reason="It went on.", by=researcher)
+    worker_rules.accept(proposal=proposal, reason="It went on.", by=researcher)
     assert standing_of(careless, project).standing is Standing.DEQUALIFIED
 
 
@@ -123,13 +123,13 @@ def test_a_proposal_that_a_change_by_hand_overtook_is_closed_with_it(
     project: Project, careless: Worker, rule: StandingRule, researcher: User
 ) -> None:
     stricter = save(project, proposes=Standing.DEQUALIFIED)
-    rules.evaluate_all()
+    worker_rules.evaluate_all()
     change_standing(project=project, worker=careless, standing=Standing.PAUSED, reason="Why", by=researcher)
     closed = StandingProposal.objects.get(rule=rule)
     assert (closed.state, closed.decided_by) == (ProposalState.DISMISSED, researcher)
     assert closed.reason == f"{careless} is paused: Why"
     with pytest.raises(Conflict):
-        rules.accept(proposal=closed, reason="Why", by=researcher)
+        worker_rules.accept(proposal=closed, reason="Why", by=researcher)
     assert StandingProposal.objects.get(rule=stricter).state == ProposalState.OPEN
     change_standing(
         project=project, worker=careless, standing=Standing.DEQUALIFIED, reason="More", by=researcher
@@ -140,17 +140,17 @@ def test_a_proposal_that_a_change_by_hand_overtook_is_closed_with_it(
 def test_a_proposal_that_events_overtook_is_dismissed_not_accepted(
     project: Project, careless: Worker, rule: StandingRule, researcher: User
 ) -> None:
-    rules.evaluate_all()
+    worker_rules.evaluate_all()
     proposal = StandingProposal.objects.get()
     change_standing(
         project=project, worker=careless, standing=Standing.DEQUALIFIED, reason="Why", by=researcher
     )
     StandingProposal.objects.update(state=ProposalState.OPEN)  # as if a rule had found it a moment later
     with pytest.raises(Conflict, match="dequalified already; dismiss"):
-        rules.accept(proposal=proposal, reason="Why", by=researcher)
+        worker_rules.accept(proposal=proposal, reason="Why", by=researcher)
     proposal.refresh_from_db()
     assert proposal.state == ProposalState.OPEN
-    rules.dismiss(proposal=proposal, reason="Done otherwise.", by=researcher)
+    worker_rules.dismiss(proposal=proposal, reason="Done otherwise.", by=researcher)
 
 
 def test_rules_leave_the_answers_alone_until_something_changes(
@@ -163,32 +163,32 @@ def test_rules_leave_the_answers_alone_until_something_changes(
         seen.append(1)
         return outlook(*args, **more)
 
-    monkeypatch.setattr(rules, "outlook", noted)
-    assert [rules.evaluate_all() for _ in range(3)] == [0, 0, 0]
+    monkeypatch.setattr(worker_rules, "outlook", noted)
+    assert [worker_rules.evaluate_all() for _ in range(3)] == [0, 0, 0]
     assert len(seen) == 1
-    rules.evaluate_all(project=project)  # a person who asks is always answered
+    worker_rules.evaluate_all(project=project)  # a person who asks is always answered
     assert len(seen) == 2
     crowd(project, image, 1, each=5, rejected=5)
-    assert [rules.evaluate_all() for _ in range(3)] == [1, 0, 0]
+    assert [worker_rules.evaluate_all() for _ in range(3)] == [1, 0, 0]
     assert len(seen) == 4  # what the rule proposed is a change too
     save(project, below=90)
-    assert rules.evaluate_all() == 2
-    assert rules.evaluate_all() == 0
+    assert worker_rules.evaluate_all() == 2
+    assert worker_rules.evaluate_all() == 0
 
 
 def test_a_rule_that_is_off_looks_no_more(
     project: Project, careless: Worker, rule: StandingRule, researcher: User
 ) -> None:
-    rules.switch_rule(rule=rule, on=False, by=researcher)
-    assert rules.evaluate_all(project=project) == 0
-    rules.switch_rule(rule=rule, on=True, by=researcher)
-    assert rules.evaluate_all(project=project) == 1
+    worker_rules.switch_rule(rule=rule, on=False, by=researcher)
+    assert worker_rules.evaluate_all(project=project) == 0
+    worker_rules.switch_rule(rule=rule, on=True, by=researcher)
+    assert worker_rules.evaluate_all(project=project) == 1
 
 
 def test_of_two_people_one_decides_and_the_other_is_told(
     project: Project, careless: Worker, rule: StandingRule, researcher: User, admin: User
 ) -> None:
-    rules.evaluate_all()
+    worker_rules.evaluate_all()
     pk = StandingProposal.objects.get().pk
     start = threading.Barrier(2)
     ends: dict[str, str] = {}
@@ -204,7 +204,7 @@ def test_of_two_people_one_decides_and_the_other_is_told(
         finally:
             connections.close_all()
 
-    pair = [(researcher, rules.accept), (admin, rules.dismiss)]
+    pair = [(researcher, worker_rules.accept), (admin, worker_rules.dismiss)]
     threads = [threading.Thread(target=decide, args=each) for each in pair]
     for thread in threads:
         thread.start()
@@ -223,7 +223,7 @@ def test_two_processes_that_look_at_once_keep_one_open_proposal(
 
     def look() -> None:
         start.wait()
-        rules.evaluate_all()
+        worker_rules.evaluate_all()
         connections.close_all()
 
     threads = [threading.Thread(target=look) for _ in range(2)]

@@ -12,8 +12,7 @@ from hits.models import Assignment, Hit, Project, Worker
 from tests.support.answers import observations
 from tests.support.loop import launched
 from tests.validation.factory import Work, review
-from validation.domain.control_types import ControlRole, Rates
-from validation.domain.quality import (
+from validation.domain.judging.answer_quality import (
     ALL_QUESTIONS,
     ALL_STATEMENTS,
     CHANCE,
@@ -23,11 +22,12 @@ from validation.domain.quality import (
     pace_limit,
     sequences,
 )
-from validation.domain.ratings import Judged
-from validation.domain.rules import Rule
-from validation.domain.standing import Measure
+from validation.domain.judging.quality_check_types import ControlRole, Rates
+from validation.domain.judging.ratings import Judged
+from validation.domain.qualification.worker_rules import Rule
+from validation.domain.qualification.worker_status import Measure
 from validation.registry import spec_of
-from validation.selectors import quality, rules
+from validation.selectors import quality, worker_rules
 from validation.services.judging import RoundPlan, launch_review
 
 REVIEW, LIKERT = "observation_review", "likert_comparison"
@@ -221,15 +221,15 @@ def number(worker: str) -> int:
 @pytest.mark.django_db
 def test_series_of_controls_and_runs(judged_round: Work) -> None:
     project = judged_round.project
-    attention = rules.series(project, Measure.ATTENTION_SHARE)
+    attention = worker_rules.series(project, Measure.ATTENTION_SHARE)
     assert attention[number("CAREFUL")] == [True] * 5
     assert attention[number("FAST")] == [False] * 5
-    repeats = rules.series(project, Measure.REPEAT_SHARE)
+    repeats = worker_rules.series(project, Measure.REPEAT_SHARE)
     assert repeats[number("CAREFUL")] == repeats[number("FAST")] == [True] * 15
-    assert rules.series(project, Measure.GOLD_SHARE) == {}
-    pace = rules.series(project, Measure.PACE_SHARE)
+    assert worker_rules.series(project, Measure.GOLD_SHARE) == {}
+    pace = worker_rules.series(project, Measure.PACE_SHARE)
     assert {len(values) for values in pace.values()} == {21}
-    varied = rules.series(project, Measure.VARIED_SHARE)
+    varied = worker_rules.series(project, Measure.VARIED_SHARE)
     assert varied[number("FAST")] == [False] * 21
     assert all(varied[number("CAREFUL")])
 
@@ -239,12 +239,12 @@ def test_what_is_kept_is_found_anew_once_answers_come_in(
     judged_round: Work, django_assert_num_queries: Callable[..., Any]
 ) -> None:
     project = judged_round.project
-    before = rules.series(project, Measure.VARIED_SHARE)
+    before = worker_rules.series(project, Measure.VARIED_SHARE)
     with django_assert_num_queries(4):
-        assert rules.series(project, Measure.VARIED_SHARE) == before
+        assert worker_rules.series(project, Measure.VARIED_SHARE) == before
     hit = Hit.objects.filter(unit__batch__kind=REVIEW, unit__control=None)[0]
     judged_round.answered(hit, "THIRD", review())
-    after = rules.series(project, Measure.VARIED_SHARE)
+    after = worker_rules.series(project, Measure.VARIED_SHARE)
     assert number("THIRD") in after
     assert number("THIRD") not in before
 
@@ -266,7 +266,7 @@ def test_one_rejection_for_another_is_seen(judged_round: Work) -> None:
 @pytest.mark.django_db
 def test_a_rule_finds_who_misses_attention_checks(judged_round: Work) -> None:
     rule = Rule(Measure.ATTENTION_SHARE, 70, 50, 5)
-    (finding,) = rules.found_by(rule, judged_round.project).findings
+    (finding,) = worker_rules.found_by(rule, judged_round.project).findings
     assert (finding.worker, finding.figures["count"], finding.figures["n"]) == (number("FAST"), 0, 5)
 
 
@@ -292,7 +292,7 @@ def test_copied_texts_are_counted_for_who_came_later(work: Work) -> None:
     written(work, "LATER", 5, "It rained during the night before this was taken", clue="a boat")
     written(work, "LATER", 6, "A short one", clue="a road")
     written(work, "FIRST", 7, "A short one", clue="a tree")
-    found = rules.series(work.project, Measure.ORIGINAL_SHARE)
+    found = worker_rules.series(work.project, Measure.ORIGINAL_SHARE)
     assert found[number("FIRST")] == [True] * 9
     assert found[number("LATER")] == [False, True, True, False, *[True] * 8]
 
@@ -352,5 +352,5 @@ def test_rejected_work_is_no_evidence(work: Work, project: Project) -> None:
     work.publish(batch)
     hit = Hit.objects.filter(unit__batch=batch)[0]
     work.answered(hit, "J", review(), status=AssignmentStatus.REJECTED)
-    assert rules.series(project, Measure.PACE_SHARE) == {}
+    assert worker_rules.series(project, Measure.PACE_SHARE) == {}
     assert quality.live(project, REVIEW) == {}

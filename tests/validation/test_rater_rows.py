@@ -21,9 +21,9 @@ from hits.services.errors import Refused
 from tests.validation.factory import Work, ratings, review
 from tests.validation.many_judgments import Crowd, fill
 from validation import tasks
-from validation.domain.control_types import ControlRole
-from validation.domain.material import CandidateToRate, SetToJudge
-from validation.domain.rater_rows import COLUMNS
+from validation.domain.judging.quality_check_types import ControlRole
+from validation.domain.judging.round_material import CandidateToRate, SetToJudge
+from validation.domain.reports.rater_rows import COLUMNS
 from validation.models import ControlUnit, ImportedJudgment, JudgmentImport
 from validation.services import rater_rows
 from validation.services.judging import launch_comparison, launch_review

@@ -13,13 +13,13 @@ from django.utils import timezone
 from numpy.typing import NDArray
 from PIL import Image as Pillow
 
-from hits.domain.regions import RegionMode, draw_region
+from hits.domain.images.region_drawing import RegionMode, draw_region
 from hits.kind import UnitBox
 from hits.models import Image, Unit
-from hits.services.images import import_image
+from hits.services.images.import_image import import_image
 from tests.support.bench import plain_photo
 from tests.validation.factory import Work
-from validation.domain.material import CandidateToRate, SetToJudge
+from validation.domain.judging.round_material import CandidateToRate, SetToJudge
 from validation.services.judging import launch_comparison, launch_review
 
 pytestmark = pytest.mark.django_db

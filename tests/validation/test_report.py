@@ -12,11 +12,12 @@ from django.urls import reverse
 from django.utils import timezone
 
 from curation.models import Pair
-from hits.domain.queues import Queue
+from hits.domain.jobs.queues import Queue
 from hits.domain.states import AssignmentStatus, JobState
 from hits.models import Assignment, Hit, Image, Job, Project, Worker
 from hits.services.errors import Conflict, Refused
-from hits.services.launch import Terms, launch_batch
+from hits.services.launching.launch import launch_batch
+from hits.services.launching.terms import Terms
 from hits.services.projects import create_project
 from tests.support import children
 from tests.validation.asking import unit
@@ -123,7 +124,7 @@ def test_a_rejection_and_another_target_make_new_figures(work: Work, image: Imag
 
 
 def test_controls_are_no_judgments(work: Work, image: Image) -> None:
-    from validation.domain.control_types import ControlRole
+    from validation.domain.judging.quality_check_types import ControlRole
     from validation.models import ControlUnit
 
     hits = reviewed(work, image, [review(), review()], [review("un"), review("un")])

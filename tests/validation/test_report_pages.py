@@ -17,7 +17,7 @@ from hits.models import Hit, Image, Job, Project, Worker
 from tests.validation.factory import Work, ratings, review
 from tests.validation.many_judgments import Crowd, fill
 from tests.validation.test_report import reviewed
-from validation.domain.material import CandidateToRate, SetToJudge
+from validation.domain.judging.round_material import CandidateToRate, SetToJudge
 from validation.models import DecisionRun, ItemDecision, JudgingReport
 from validation.services.judging import launch_comparison
 from validation.services.localization import launch_localization

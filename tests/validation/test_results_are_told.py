@@ -8,14 +8,14 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
-from hits.domain import notices
 from hits.domain.states import CallState, TrainingOutcome
+from hits.domain.workers import notices
 from hits.marketplace.models import Message
 from hits.marketplace.models import Worker as MarketWorker
 from hits.models import Assignment, Hit, Image, OutgoingCall, Project
 from hits.mturk.boto import BotoMarketplace, marketplace
 from hits.mturk.port import Failure, MarketplaceError
-from hits.services import outbox
+from hits.services.outbox import outbox
 from tests.support import market
 from tests.support.answers import observations
 from tests.support.loop import collected, published

@@ -5,9 +5,10 @@ import math
 import pytest
 from sklearn.metrics import cohen_kappa_score
 
-from hits.domain.exam import ExamScore
-from validation.domain.agreement import cohen
-from validation.domain.outcome import (
+from hits.domain.answers.exam import ExamScore
+from validation.domain.agreement.agreement import cohen
+from validation.domain.judging.slots import spread
+from validation.domain.qualification.outcome import (
     LONGEST,
     PassRule,
     Remark,
@@ -17,8 +18,7 @@ from validation.domain.outcome import (
     passes,
     reason,
 )
-from validation.domain.places import spread
-from validation.domain.scores import score_chart
+from validation.domain.qualification.scores import score_chart
 
 
 def pairs(both: int, first: int, second: int, neither: int) -> list[tuple[bool, bool]]:

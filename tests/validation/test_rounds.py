@@ -5,12 +5,12 @@ import pytest
 from curation.models import Pair
 from hits.domain.states import AssignmentStatus, BatchState
 from hits.models import Batch, Hit, Unit, Worker
-from hits.selectors.acceptance import why_not_accept
+from hits.selectors.eligibility.acceptance import why_not_accept
+from hits.services.collecting.submit import NotEligible
 from hits.services.errors import Refused
-from hits.services.launch import Terms
-from hits.services.submit import NotEligible
+from hits.services.launching.terms import Terms
 from tests.validation.factory import Work, ratings, review
-from validation.domain.material import CandidateToRate, SetToJudge
+from validation.domain.judging.round_material import CandidateToRate, SetToJudge
 from validation.kinds.observation_review.scales import Dimension
 from validation.selectors.judging import judged_completely, likert_judgments, review_tallies, unreviewed
 from validation.services.judging import launch_comparison, launch_review

@@ -2,8 +2,8 @@
 
 import pytest
 
-from validation.domain.rules import Rule, brief, evaluate, is_news, sentence
-from validation.domain.standing import Measure
+from validation.domain.qualification.worker_rules import Rule, brief, evaluate, is_news, sentence
+from validation.domain.qualification.worker_status import Measure
 from validation.views.rule_form import MEASURES
 
 

@@ -6,7 +6,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from validation.domain.sampling import (
+from validation.domain.judging.sampling import (
     Allotment,
     Candidate,
     How,

@@ -20,9 +20,9 @@ from tests.support.simulated_workers import (
     simulate_review,
     weighted,
 )
-from validation.domain import dawid_skene
-from validation.domain.report import ranked, rater_figures
-from validation.domain.tables import tables
+from validation.domain.agreement import dawid_skene
+from validation.domain.judging.rating_tables import tables
+from validation.domain.reports.report import ranked, rater_figures
 from validation.kinds.observation_review.judging import SPEC as REVIEW
 from validation.kinds.observation_review.scales import Dimension
 

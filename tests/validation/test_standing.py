@@ -7,28 +7,29 @@ import pytest
 from django.contrib.auth.models import User
 from django.utils import timezone
 
-from hits.domain.pool import Pool
-from hits.domain.qualifications import Comparator
 from hits.domain.states import AssignmentStatus, Verdict, WorkerAction
+from hits.domain.workers.qualification_pools import Pool
+from hits.domain.workers.requirements import Comparator
 from hits.marketplace.errors import Refused as MarketRefused
 from hits.marketplace.models import Worker as MarketWorker
 from hits.models import Assignment, Batch, Hit, Image, Project, Worker, WorkerCall, WorkerDecision
 from hits.models.base import AppendOnlyError
 from hits.mturk.boto import marketplace
 from hits.mturk.port import Failure, MarketplaceError
-from hits.selectors.eligibility import holders, why_not
-from hits.services import review, submit
+from hits.selectors.eligibility.eligibility import holders, why_not
+from hits.services.collecting import submit
+from hits.services.collecting.submit import NotEligible
 from hits.services.errors import Conflict, Refused
-from hits.services.launch import Access, Condition, Terms
-from hits.services.qualifications import ONE_CALL, decide_about, settle_outstanding
-from hits.services.submit import NotEligible
+from hits.services.launching.terms import Access, Condition, Terms
+from hits.services.reviewing import review
+from hits.services.workers.qualifications import ONE_CALL, decide_about, settle_outstanding
 from tests.support.answers import observations
 from tests.support.loop import approve, collected, page_key, published
 from tests.support.market import accept, fund, hand_over, market_worker, work
-from validation.domain.standing import Standing
+from validation.domain.qualification.worker_status import Standing
 from validation.models import StandingChange
-from validation.selectors.standing import standing_of, standings
-from validation.services.standing import carry_out, change_standing
+from validation.selectors.worker_status import standing_of, standings
+from validation.services.worker_status import carry_out, change_standing
 
 pytestmark = pytest.mark.django_db(transaction=True)
 WHY = "Your last ten boxes cover the whole photo."

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from validation.domain.ratings import Judged, RatingError, RatingTable
-from validation.domain.spec import Scale
-from validation.domain.tables import labels_of, tables
+from validation.domain.judging.rating_tables import labels_of, tables
+from validation.domain.judging.ratings import Judged, RatingError, RatingTable
+from validation.domain.judging.spec import Scale
 from validation.kinds.observation_review.scales import POSITIVE
 from validation.registry import names, spec_of
 

@@ -8,24 +8,24 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
 
-from hits.domain.pool import Pool
 from hits.domain.states import AssignmentStatus, TrainingOutcome
+from hits.domain.workers.qualification_pools import Pool
 from hits.marketplace.models import Worker as MarketWorker
 from hits.models import Assignment, Batch, Decision, Feedback, Hit, Image, Project, Worker, WorkerDecision
 from hits.mturk.boto import marketplace
 from hits.payments import ledger
-from hits.selectors.eligibility import holders
+from hits.selectors.eligibility.eligibility import holders
 from hits.services.errors import Conflict, Refused
 from tests.support.answers import observations
 from tests.support.loop import approve, collected, published
 from tests.support.market import fund, market_worker, work
-from validation.domain.remarks import Place, place_named, remarks_from
-from validation.domain.standing import Standing
+from validation.domain.qualification.remarks import Place, place_named, remarks_from
+from validation.domain.qualification.worker_status import Standing
 from validation.models import StandingChange
 from validation.selectors import training
-from validation.selectors.standing import standing_of
-from validation.services.standing import change_standing
+from validation.selectors.worker_status import standing_of
 from validation.services.training import answer
+from validation.services.worker_status import change_standing
 
 pytestmark = pytest.mark.django_db(transaction=True)
 REMARK = {"observation": 2, "part": "boxes", "box": 1, "text": "Draw it round the cup alone."}

@@ -2,7 +2,7 @@
 
 import pytest
 
-from validation.domain.votes import Share, share_of, speaks_for, summarise_ratings, tally
+from validation.domain.agreement.votes import Share, share_of, speaks_for, summarise_ratings, tally
 from validation.kinds.likert_comparison.ratings import Rating
 from validation.kinds.observation_review.scales import POSITIVE, SCALES, Dimension
 

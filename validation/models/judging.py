@@ -6,15 +6,15 @@ from django.db.models import Q
 
 from hits.models import Batch, Project, Unit, Worker
 from hits.models.base import AppendOnly
-from validation.domain.control_types import ControlRole
-from validation.domain.decisions import Outcome
+from validation.domain.judging.quality_check_types import ControlRole
+from validation.domain.reports.decisions import Outcome
 
 
 class JudgingRound(models.Model):
     """How a judging batch was chosen and mixed, and how its items are decided.
 
-    ``selection`` is ``validation.domain.sampling.Selection`` as plain data, its seed included; the rates are percent
-    of the round's own units; ``rules`` maps a dimension to a ``validation.domain.decisions.Rule`` as plain data.
+    ``selection`` is a ``domain.judging.sampling.Selection`` as plain data, its seed included; the rates are percent
+    of the round's own units; ``rules`` maps a dimension to a ``domain.reports.decisions.Rule`` as plain data.
     Undecided items are asked about again, one judge more at a time, until they have ``most_judges`` or the rounds
     that ``follows`` this one have cost ``ask_budget_cents``.
     """
@@ -44,8 +44,8 @@ class JudgingRound(models.Model):
 class GoldItem(models.Model):
     """A unit whose answer people of the project agreed on, kept to be mixed into rounds.
 
-    ``payload`` is a unit as its kind's schema gives it, ``expected`` what ``validation.domain.controls`` compares an
-    answer with. ``author`` wrote what is judged, if anybody here did, and never gets it.
+    ``payload`` is a unit as its kind's schema gives it, ``expected`` what an answer is compared with
+    (``domain.judging.quality_checks``). ``author`` wrote what is judged, if anybody here did, and never gets it.
     """
 
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="gold_items")

@@ -6,7 +6,7 @@ from django.db.models import Q
 
 from hits.models import Batch, Project, Submission, Worker
 from hits.models.base import AppendOnly
-from validation.domain.standing import Measure, ProposalState, Standing
+from validation.domain.qualification.worker_status import Measure, ProposalState, Standing
 
 
 class QualificationRound(models.Model):

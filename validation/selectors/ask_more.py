@@ -14,12 +14,12 @@ from hits.domain.states import BatchState, HitState, Match
 from hits.models import Assignment, Batch, Hit, Project, Unit
 from hits.observing.pairs import OBSERVATION
 from hits.selectors import records as collected
-from hits.selectors.budget import committed_cents
+from hits.selectors.money.budget import committed_cents
 from hits.selectors.records import NOT_REJECTED
-from validation.domain.decisions import Outcome, Rule, decide
-from validation.domain.ratings import Judged
-from validation.domain.spec import Material
-from validation.domain.tables import tables
+from validation.domain.judging.rating_tables import tables
+from validation.domain.judging.ratings import Judged
+from validation.domain.judging.spec import Material
+from validation.domain.reports.decisions import Outcome, Rule, decide
 from validation.models import JudgingRound
 from validation.registry import spec_of
 from validation.selectors.decisions import fits, read_rules

@@ -10,10 +10,10 @@ from django.db.models import Q
 
 from hits.domain.hashing import canonical_json
 from hits.models import Job, Project
-from validation.domain.dawid_skene import SMOOTHING, DawidSkene, fit
-from validation.domain.decisions import Method, Outcome, Rule, RuleError, default_rules, outcomes
-from validation.domain.ratings import Judged, RatingTable
-from validation.domain.tables import tables
+from validation.domain.agreement.dawid_skene import SMOOTHING, DawidSkene, fit
+from validation.domain.judging.rating_tables import tables
+from validation.domain.judging.ratings import Judged, RatingTable
+from validation.domain.reports.decisions import Method, Outcome, Rule, RuleError, default_rules, outcomes
 from validation.models import DecisionRun, ItemDecision, JudgingRound
 from validation.registry import spec_of
 from validation.selectors.ratings import judged

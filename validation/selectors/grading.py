@@ -12,11 +12,11 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from hits import registry
-from hits.domain.exam import GradableItem
-from hits.domain.facts import ImageFacts
+from hits.domain.answers.exam import GradableItem
+from hits.domain.images.image_facts import ImageFacts
 from hits.domain.states import AssignmentStatus, Match
 from hits.models import Assignment
-from hits.selectors.images import facts_of
+from hits.selectors.images.images import facts_of
 from validation.models import Grade, QualificationRound
 
 WINDOW = 30  # pairs that a grader's page has at hand

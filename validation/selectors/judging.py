@@ -12,10 +12,7 @@ from hits.domain.states import AssignmentStatus
 from hits.models import Batch, Project, Record, Unit
 from hits.observing.pairs import OBSERVATION
 from hits.selectors import records as collected
-from validation.domain.ratings import Judged
-from validation.domain.sampling import Candidate, Selection, choose, grouped, source_of
-from validation.domain.spec import JudgingSpec, Material
-from validation.domain.votes import (
+from validation.domain.agreement.votes import (
     RatingSummary,
     Share,
     Tally,
@@ -24,6 +21,9 @@ from validation.domain.votes import (
     summarise_ratings,
     tally,
 )
+from validation.domain.judging.ratings import Judged
+from validation.domain.judging.sampling import Candidate, Selection, choose, grouped, source_of
+from validation.domain.judging.spec import JudgingSpec, Material
 from validation.models import QualificationRound
 from validation.registry import judges_of, made_of, record_types_of
 from validation.selectors.ratings import judged

@@ -14,7 +14,7 @@ from hits.models import Assignment, Batch, Project, Record, Unit
 from hits.observing.pairs import OBSERVATION
 from hits.selectors import records as collected
 from hits.selectors.console import Progress, being_published, progress_of
-from validation.domain.sampling import How, Selection
+from validation.domain.judging.sampling import How, Selection
 from validation.models import ImportedJudgment, JudgingRound
 from validation.registry import spec_of
 from validation.selectors.judging import review, unreviewed

@@ -13,10 +13,10 @@ from hits.models import Batch, Project, Unit
 from hits.observing.pairs import OBSERVATION
 from hits.selectors import records as collected
 from hits.selectors.records import NOT_REJECTED
-from validation.domain.dimension_report import SEED
-from validation.domain.localization import LEAST_PAIRS, MOST_PAIRS, BaselineScore, Matching, score
-from validation.domain.ratings import Judged
-from validation.domain.spec import JudgingSpec, Label, Material
+from validation.domain.judging.ratings import Judged
+from validation.domain.judging.spec import JudgingSpec, Label, Material
+from validation.domain.reports.dimension_report import SEED
+from validation.domain.reports.localization import LEAST_PAIRS, MOST_PAIRS, BaselineScore, Matching, score
 from validation.registry import made_of
 from validation.selectors.ratings import judged
 

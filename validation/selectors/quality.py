@@ -16,13 +16,13 @@ from hits.models import Assignment, Batch, Project, Record, Worker
 from hits.observing.pairs import OBSERVATION
 from hits.selectors import records as collected
 from hits.selectors.records import NOT_REJECTED
-from validation.domain import quality
-from validation.domain.control_types import ControlRole, Expected
-from validation.domain.near_copies import copies, is_long
-from validation.domain.quality import ControlAnswer
-from validation.domain.ratings import Judged
-from validation.domain.rules import Series
-from validation.domain.standing import Measure
+from validation.domain.judging import answer_quality
+from validation.domain.judging.answer_quality import ControlAnswer
+from validation.domain.judging.near_copies import copies, is_long
+from validation.domain.judging.quality_check_types import ControlRole, Expected
+from validation.domain.judging.ratings import Judged
+from validation.domain.qualification.worker_rules import Series
+from validation.domain.qualification.worker_status import Measure
 from validation.models import ControlUnit, ImportedJudgment, JudgingReport, WorkerQuality
 from validation.registry import names, spec_of
 from validation.selectors.ratings import judged
@@ -60,7 +60,9 @@ def live(project: Project, kind: str) -> dict[int, dict[str, Any]]:
     """Return what all answers of a kind show about each worker, by row key; see ``quality.evidence``."""
     expected, of = controls_of(project, kind)
     rows = judged(project=project, kind=kind, roles=None)
-    return quality.evidence(rows, expected=expected, of=of, spec=spec_of(kind), floor_seconds=floor_of(kind))
+    return answer_quality.evidence(
+        rows, expected=expected, of=of, spec=spec_of(kind), floor_seconds=floor_of(kind)
+    )
 
 
 def control_answers(
@@ -74,7 +76,7 @@ def control_answers(
         *_originals(project, kind, workers),
         *judged(project=project, kind=kind, workers=workers, roles=tuple(ControlRole)),
     ]
-    return quality.checked(rows, expected=expected, of=of, spec=spec_of(kind))
+    return answer_quality.checked(rows, expected=expected, of=of, spec=spec_of(kind))
 
 
 def _originals(project: Project, kind: str, workers: Collection[int] | None) -> Iterator[Judged]:
@@ -178,7 +180,7 @@ def _paces(project: Project) -> Series:
             "worker_id", "submitted_at", "submission__active_seconds"
         )
         found = list(fields.iterator(_CHUNK))
-        limit = quality.pace_limit([seconds for _, _, seconds in found], floor_of(kind))
+        limit = answer_quality.pace_limit([seconds for _, _, seconds in found], floor_of(kind))
         rows.extend((worker, at, seconds >= limit) for worker, at, seconds in found)
     return _merged(rows)
 
@@ -190,11 +192,11 @@ def _varied(project: Project) -> Series:
         for row in judged(project=project, kind=kind):
             if row.worker is not None:
                 mine[row.worker].append(row)
-        runs = quality.long_runs(
+        runs = answer_quality.long_runs(
             {worker: [row.answer for row in given] for worker, given in mine.items()}, spec_of(kind)
         )
         for worker, given in mine.items():
-            marks = quality.in_runs(runs.get(worker, ()), len(given))
+            marks = answer_quality.in_runs(runs.get(worker, ()), len(given))
             rows.extend((worker, row.at, not mark) for row, mark in zip(given, marks, strict=True))
     return _merged(rows)
 

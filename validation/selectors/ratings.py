@@ -14,8 +14,8 @@ from django.db.models.fields.json import KeyTextTransform
 from hits.domain.states import AssignmentStatus, Match
 from hits.models import Assignment, Batch, Project, Unit
 from hits.selectors.records import NOT_REJECTED
-from validation.domain.control_types import ControlRole
-from validation.domain.ratings import Judged
+from validation.domain.judging.quality_check_types import ControlRole
+from validation.domain.judging.ratings import Judged
 from validation.models import ImportedJudgment
 from validation.registry import spec_of
 

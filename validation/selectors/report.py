@@ -7,14 +7,14 @@ from typing import Any
 
 from django.db.models import Count, Exists, Max, OuterRef, Q, QuerySet, Sum
 
-from hits.domain.facts import ImageFacts
+from hits.domain.images.image_facts import ImageFacts
 from hits.domain.states import Match
 from hits.models import Assignment, Batch, Image, Job, Project, Unit, Worker
 from hits.selectors import records as collected
-from hits.selectors.images import facts_of
+from hits.selectors.images.images import facts_of
 from hits.selectors.records import NOT_REJECTED
-from validation.domain.ratings import Judged
-from validation.domain.spec import JudgingSpec, Material
+from validation.domain.judging.ratings import Judged
+from validation.domain.judging.spec import JudgingSpec, Material
 from validation.models import ImportedJudgment, ItemDecision, JudgingReport, WorkerQuality
 from validation.registry import spec_of
 from validation.selectors.ratings import judged

@@ -9,12 +9,19 @@ from django.contrib.auth.models import AbstractBaseUser
 from django.db.models import Count
 
 from hits import registry
-from hits.domain.exam import GradableItem
-from hits.domain.pay import cents_per_hour
+from hits.domain.answers.exam import GradableItem
+from hits.domain.money.pay import cents_per_hour
 from hits.domain.states import AssignmentStatus, Match, Purpose
 from hits.models import Assignment, Batch, Project, Unit
-from validation.domain.agreement import Agreement, cohen
-from validation.domain.outcome import PassRule, Remark, Score, counts_as_reasonable, needs_remark, passes
+from validation.domain.agreement.agreement import Agreement, cohen
+from validation.domain.qualification.outcome import (
+    PassRule,
+    Remark,
+    Score,
+    counts_as_reasonable,
+    needs_remark,
+    passes,
+)
 from validation.models import Grade, GradingOutcome, QualificationRound
 from validation.selectors.grading import Grades, Key, blind, confirmed, gradable, grades_of, latest
 

@@ -6,13 +6,13 @@ from statistics import median
 
 from hits import registry
 from hits.domain.chart import Chart, Point, pay_chart
-from hits.domain.pay import mean_cents, median_cents
+from hits.domain.money.pay import mean_cents, median_cents
 from hits.domain.states import AssignmentStatus, Match, Purpose
 from hits.models import Assignment, Project, Record, Submission, Worker
-from hits.selectors import pay
 from hits.selectors.hints import count_of
-from validation.domain.standing import Measure
-from validation.domain.votes import Share, share_of
+from hits.selectors.money import pay
+from validation.domain.agreement.votes import Share, share_of
+from validation.domain.qualification.worker_status import Measure
 from validation.selectors.judging import review, review_tallies
 
 LAST = 50

@@ -8,10 +8,10 @@ from django.contrib.auth.models import AbstractBaseUser
 from django.db.models import Count, Max, Min, Q, QuerySet
 
 from hits import registry
-from hits.domain.countries import country_name
 from hits.domain.states import AssignmentStatus, CallState, Match, Purpose, TrainingOutcome, Verdict
+from hits.domain.workers.countries import country_name
 from hits.models import Assignment, Decision, Declaration, Participation, Project, Worker, WorkerDecision
-from validation.domain.standing import ProposalState
+from validation.domain.qualification.worker_status import ProposalState
 from validation.models import GradingOutcome, StandingChange, StandingProposal
 from validation.selectors.training import feedback_for
 

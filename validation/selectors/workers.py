@@ -8,11 +8,11 @@ from django.core.paginator import Page, Paginator
 
 from hits.models import Assignment, Participation, Project, Worker
 from hits.selectors import people
-from hits.selectors.pay import Record
-from validation.domain.standing import Standing
+from hits.selectors.money.pay import Record
+from validation.domain.qualification.worker_status import Standing
 from validation.models import StandingChange
-from validation.selectors.rules import open_proposals
-from validation.selectors.standing import Place, standings
+from validation.selectors.worker_rules import open_proposals
+from validation.selectors.worker_status import Place, standings
 
 PER_PAGE = 50
 

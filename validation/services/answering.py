@@ -14,24 +14,27 @@ from django.contrib.auth.models import AbstractBaseUser
 from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
 
-from hits.domain import turns
 from hits.domain.crashpoints import crash_point
-from hits.domain.pool import Pool
+from hits.domain.jobs import turns
 from hits.domain.states import OPEN_CALL_STATES, Verdict, WorkerAction
+from hits.domain.workers.qualification_pools import Pool
 from hits.models import Assignment, Decision, Job, Worker
 from hits.mturk.port import Marketplace
-from hits.services import audit, jobs, qualifications, review
+from hits.services import audit
 from hits.services.environment import refuse_other_marketplace
 from hits.services.errors import Conflict, Refused
-from hits.services.jobs import Progress
-from validation.domain.outcome import passes, reason
-from validation.domain.standing import Standing
+from hits.services.jobs import jobs
+from hits.services.jobs.jobs import Progress
+from hits.services.reviewing import review
+from hits.services.workers import qualifications
+from validation.domain.qualification.outcome import passes, reason
+from validation.domain.qualification.worker_status import Standing
 from validation.models import GradingOutcome, QualificationRound, StandingChange
 from validation.selectors.grading import grades_of
 from validation.selectors.rounds import Applicant, applicants_of, rule_of
-from validation.selectors.standing import Place, standings
+from validation.selectors.worker_status import Place, standings
 from validation.services import notices
-from validation.services.standing import change_standing
+from validation.services.worker_status import change_standing
 
 ANSWER_TASK = "validation.answer_applicants"
 TOGETHER = 50

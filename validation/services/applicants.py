@@ -5,11 +5,11 @@ from collections.abc import Iterable
 
 from django.db import transaction
 
-from hits.domain.pool import Pool
 from hits.domain.states import Match, WorkerAction
+from hits.domain.workers.qualification_pools import Pool
 from hits.models import Assignment, Project, Worker, WorkerDecision
 from hits.mturk.port import Marketplace
-from hits.services import qualifications
+from hits.services.workers import qualifications
 from validation.selectors.rounds import qualifying_kinds
 
 REASON = "You handed in the qualification task."

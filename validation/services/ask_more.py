@@ -13,20 +13,23 @@ from django.contrib.auth.models import AbstractBaseUser
 from django.db import transaction
 
 from hits import registry
-from hits.domain import turns
-from hits.domain.costs import Estimate
 from hits.domain.hashing import content_sha256
-from hits.domain.pool import Pool
-from hits.domain.qualifications import Comparator, Guards
+from hits.domain.jobs import turns
+from hits.domain.money.costs import Estimate
 from hits.domain.states import UnitScope
+from hits.domain.workers.qualification_pools import Pool
+from hits.domain.workers.requirements import Comparator, Guards
 from hits.models import Batch, Project, Worker
 from hits.mturk.environments import current
 from hits.mturk.port import Marketplace, MarketplaceError
-from hits.selectors.budget import committed_cents
-from hits.services import audit, budget, launch
-from hits.services.budget import Confirmation
+from hits.selectors.money.budget import committed_cents
+from hits.services import audit
 from hits.services.errors import Conflict, Refused
-from hits.services.launch import Access, Condition, PlannedUnit, Terms, launch_batch
+from hits.services.launching import launch, launch_estimate
+from hits.services.launching.launch import PlannedUnit, launch_batch
+from hits.services.launching.terms import MAX_OPINIONS, Access, Condition, Terms
+from hits.services.money import budget
+from hits.services.money.budget import Confirmation
 from validation.models import JudgingRound
 from validation.selectors import ask_more as selectors
 from validation.selectors.ask_more import Undecided
@@ -71,11 +74,11 @@ def plan_ask(first: JudgingRound) -> Ask:
     left, room = _room(first)
     kind = registry.get(first.batch.kind)
     terms = _terms(first.batch)
-    one = launch.estimate(kind=kind, terms=terms, units=1).most_cents
+    one = launch_estimate.estimate(kind=kind, terms=terms, units=1).most_cents
     items = undecided[: room // one]
     if not items:
         return Ask(first, undecided, [], left, room, None, None)
-    cost = launch.estimate(kind=kind, terms=terms, units=len(items))
+    cost = launch_estimate.estimate(kind=kind, terms=terms, units=len(items))
     asked = budget.confirmation_of(
         project=first.batch.project, environment=current(), most_cents=cost.most_cents
     )
@@ -158,9 +161,9 @@ def set_limits(
     if first.follows_id is not None:
         raise Refused("ask one more: this batch asks for another round; change that round")
     each = first.batch.opinions
-    if most_judges and not each < most_judges <= launch.MAX_OPINIONS:
+    if most_judges and not each < most_judges <= MAX_OPINIONS:
         raise Refused(
-            f"most judges: use {each + 1} to {launch.MAX_OPINIONS}, since each item gets {each} anyway, or 0"
+            f"most judges: use {each + 1} to {MAX_OPINIONS}, since each item gets {each} anyway, or 0"
         )
     if not 0 <= ask_budget_cents <= budget.MAX_CAP_CENTS:
         raise Refused("budget: use a sum from 0")

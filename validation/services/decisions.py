@@ -7,12 +7,13 @@ from typing import Any
 from django.contrib.auth.models import AbstractBaseUser
 from django.db import connection, transaction
 
-from hits.domain.queues import Queue
+from hits.domain.jobs.queues import Queue
 from hits.models import Job, Project
-from hits.services import audit, jobs
+from hits.services import audit
 from hits.services.errors import Refused
-from hits.services.jobs import Progress
-from validation.domain.decisions import Rule, decide
+from hits.services.jobs import jobs
+from hits.services.jobs.jobs import Progress
+from validation.domain.reports.decisions import Rule, decide
 from validation.models import DecisionRun, ItemDecision
 from validation.registry import decided as decided_kinds
 from validation.selectors.decisions import (

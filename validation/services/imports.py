@@ -12,15 +12,15 @@ from django.conf import settings
 from django.contrib.auth.models import AbstractBaseUser
 from django.db import transaction
 
-from hits.domain.csv_download import unquoted
+from hits.domain.answers.text import TextError, clean_line
+from hits.domain.files.csv_download import unquoted
 from hits.domain.hashing import keyed_worker_hash
-from hits.domain.text import TextError, clean_line
 from hits.models import Project
 from hits.services import audit
 from hits.services.errors import BadFile
-from validation.domain.judgment_files import NEEDED, from_rows
-from validation.domain.judgment_rows import FileError, Given, parse_json
-from validation.domain.spec import JudgingSpec
+from validation.domain.judging.judgment_rows import FileError, Given, parse_json
+from validation.domain.judging.spec import JudgingSpec
+from validation.domain.reports.judgment_files import NEEDED, from_rows
 from validation.models import ImportedJudgment, JudgmentImport
 from validation.registry import has_spec, names, spec_of
 from validation.selectors.ratings import judged

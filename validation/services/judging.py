@@ -9,21 +9,22 @@ from django.contrib.auth.models import AbstractBaseUser
 from django.db import transaction
 
 from hits import registry
-from hits.domain.pool import Pool
 from hits.domain.states import UnitScope
+from hits.domain.workers.qualification_pools import Pool
 from hits.models import Batch, Job, Project, Record, Worker
 from hits.observing.pairs import OBSERVATION
 from hits.selectors import records as collected
-from hits.services.access import access_for
 from hits.services.errors import Refused
-from hits.services.launch import MAX_OPINIONS, PlannedUnit, Terms, launch_batch, launched_already
-from validation.domain.control_types import Rates
-from validation.domain.material import RecordToJudge, SetToJudge
-from validation.domain.sampling import Selection
+from hits.services.launching.eligibility import access_for
+from hits.services.launching.launch import PlannedUnit, launch_batch, launched_already
+from hits.services.launching.terms import MAX_OPINIONS, Terms
+from validation.domain.judging.quality_check_types import Rates
+from validation.domain.judging.round_material import RecordToJudge, SetToJudge
+from validation.domain.judging.sampling import Selection
 from validation.models import JudgingRound
 from validation.selectors.decisions import rules_now
 from validation.selectors.judging import comparison, has_qualification, review
-from validation.services import controls
+from validation.services import quality_checks
 
 AT_ONCE = 5_000  # ids in one question to the database
 
@@ -160,7 +161,7 @@ def launch_units(
     # Never the selection's seed, which people repeat: with the same keys, whoever answered a control of an earlier
     # round would be refused this one's ("You did this one already"), and would know it by that.
     rng = np.random.default_rng()
-    mixed = controls.mix(project=project, kind=kind, units=units, rates=plan.rates, rng=rng)
+    mixed = quality_checks.mix(project=project, kind=kind, units=units, rates=plan.rates, rng=rng)
     with transaction.atomic():
         batch, job = launch_batch(
             project=project,
@@ -169,7 +170,7 @@ def launch_units(
             terms=replace(terms, unit_scope=UnitScope.PROJECT),
             **launch,
         )
-        controls.record(batch=batch, mixed=mixed)
+        quality_checks.record(batch=batch, mixed=mixed)
         JudgingRound.objects.get_or_create(batch=batch, defaults=_round_of(project, kind, plan))
     return batch, job
 

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hits.domain.whole_files import whole_file
+from hits.domain.files.atomic_files import whole_file
 from hits.models import Project, Record, Unit
 from hits.observing.pairs import OBSERVATION
 from hits.services.errors import BadFile, Refused
-from validation.domain.leaderboard import answer_key, test_id
-from validation.domain.ratings import Judged
+from validation.domain.judging.ratings import Judged
+from validation.domain.reports.leaderboard import answer_key, test_id
 from validation.selectors.judging import comparison
 from validation.selectors.ratings import judged
 

@@ -11,11 +11,12 @@ from django.utils.crypto import salted_hmac
 
 from hits.domain.states import UnitScope
 from hits.models import Batch, Job, Project, Worker
-from hits.services.access import access_for
 from hits.services.errors import Refused
-from hits.services.launch import PlannedUnit, Terms, launch_batch, launched_already
-from validation.domain.material import RegionsToMatch
-from validation.domain.sampling import Candidate, How, Selection, SelectionError, choose
+from hits.services.launching.eligibility import access_for
+from hits.services.launching.launch import PlannedUnit, launch_batch, launched_already
+from hits.services.launching.terms import Terms
+from validation.domain.judging.round_material import RegionsToMatch
+from validation.domain.judging.sampling import Candidate, How, Selection, SelectionError, choose
 from validation.models import JudgingRound
 from validation.selectors.localization import MatchableImage, Pair, matchable_images, matching
 from validation.services.judging import usual_pool

@@ -4,12 +4,12 @@ A message is planned in the transaction of the answer that it tells of, as a cal
 and a marketplace that does not answer gets it later. Nothing of the answer depends on it.
 """
 
-from hits.domain import notices
-from hits.domain.geometry import labels
+from hits.domain.images.geometry import labels
 from hits.domain.states import BatchState, TrainingOutcome
+from hits.domain.workers import notices
 from hits.models import Assignment, Batch, Feedback, OutgoingCall, Project
-from hits.services import outbox
-from validation.domain.remarks import lines_of
+from hits.services.outbox import outbox
+from validation.domain.qualification.remarks import lines_of
 from validation.models import GradingOutcome
 from validation.selectors.training import kinds
 

@@ -14,16 +14,16 @@ from django.conf import settings
 from django.contrib.auth.models import AbstractBaseUser
 from django.utils import timezone
 
-from hits.domain.csv_download import csv_lines, words
+from hits.domain.files.atomic_files import file_sha256, sync
+from hits.domain.files.csv_download import csv_lines, words
 from hits.domain.hashing import keyed_worker_hash
-from hits.domain.queues import Queue
-from hits.domain.whole_files import file_sha256, sync
+from hits.domain.jobs.queues import Queue
 from hits.models import Job, Project, Worker
-from hits.services import jobs
 from hits.services.errors import Refused
-from hits.services.jobs import Progress
-from validation.domain.rater_rows import COLUMNS, RaterRow, rater_rows
-from validation.domain.ratings import RatingError
+from hits.services.jobs import jobs
+from hits.services.jobs.jobs import Progress
+from validation.domain.judging.ratings import RatingError
+from validation.domain.reports.rater_rows import COLUMNS, RaterRow, rater_rows
 from validation.registry import spec_of
 from validation.selectors import report as selectors
 from validation.selectors.ratings import judged

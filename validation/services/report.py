@@ -10,18 +10,18 @@ from django.contrib.auth.models import AbstractBaseUser
 from django.db import transaction
 from django.utils import timezone
 
-from hits.domain.queues import Queue
+from hits.domain.jobs.queues import Queue
 from hits.models import Job, Project
-from hits.services import jobs
 from hits.services.errors import Conflict, Refused
-from hits.services.jobs import Progress
-from validation.domain import dimension_report, localization, report
-from validation.domain.box_agreement import BoxRating, Region, box_agreement
-from validation.domain.pairwise import pairwise_accuracy
-from validation.domain.quality import evidence
-from validation.domain.ratings import Judged, RatingError, RatingTable
-from validation.domain.spec import JudgingSpec, Label, Scale
-from validation.domain.tables import tables
+from hits.services.jobs import jobs
+from hits.services.jobs.jobs import Progress
+from validation.domain.agreement.box_agreement import BoxRating, Region, box_agreement
+from validation.domain.agreement.pairwise import pairwise_accuracy
+from validation.domain.judging.answer_quality import evidence
+from validation.domain.judging.rating_tables import tables
+from validation.domain.judging.ratings import Judged, RatingError, RatingTable
+from validation.domain.judging.spec import JudgingSpec, Label, Scale
+from validation.domain.reports import dimension_report, localization, report
 from validation.models import JudgingReport, WorkerQuality
 from validation.registry import has_spec, names, spec_of
 from validation.selectors import report as selectors

@@ -7,14 +7,15 @@ from typing import Any
 from django.contrib.auth.models import AbstractBaseUser
 from django.db import transaction
 
-from hits.domain.countries import COUNTRIES
-from hits.domain.pool import Pool
-from hits.domain.qualifications import Comparator
+from hits.domain.workers.countries import COUNTRIES
+from hits.domain.workers.qualification_pools import Pool
+from hits.domain.workers.requirements import Comparator
 from hits.models import Batch, Image, Job, Project
 from hits.services.errors import Refused
-from hits.services.launch import Condition, PlannedUnit, Terms, launch_batch
-from validation.domain.outcome import PassRule
-from validation.domain.places import Spread, spread
+from hits.services.launching.launch import PlannedUnit, launch_batch
+from hits.services.launching.terms import Condition, Terms
+from validation.domain.judging.slots import Spread, spread
+from validation.domain.qualification.outcome import PassRule
 from validation.models import QualificationRound
 from validation.selectors.rounds import qualifying_kind, training_kind
 

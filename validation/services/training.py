@@ -6,17 +6,17 @@ from typing import Any
 from django.contrib.auth.models import AbstractBaseUser
 from django.db import transaction
 
-from hits.domain.pool import Pool
 from hits.domain.states import AssignmentStatus, TrainingOutcome, Verdict, WorkerAction
+from hits.domain.workers.qualification_pools import Pool
 from hits.models import Assignment, Feedback
 from hits.observing.remarks import MAX_REMARK, RemarkError, clean
-from hits.services import feedback, review
 from hits.services.errors import Conflict, Refused
-from hits.services.qualifications import decide_about
-from validation.domain.standing import Standing
-from validation.selectors.standing import standing_of
+from hits.services.reviewing import feedback, review
+from hits.services.workers.qualifications import decide_about
+from validation.domain.qualification.worker_status import Standing
+from validation.selectors.worker_status import standing_of
 from validation.services import notices
-from validation.services.standing import change_standing
+from validation.services.worker_status import change_standing
 
 MAX_SUMMARY = 1000  # as much as the marketplace carries beside an approval
 READY = "A trainer says that you are ready for this project's tasks."

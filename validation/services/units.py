@@ -12,12 +12,13 @@ from hits.kind import HitKind
 from hits.models import Batch, Job, Project, Record, Worker
 from hits.selectors import records as collected
 from hits.services.errors import Refused
-from hits.services.launch import PlannedUnit, Terms, launch_batch, launched_already
-from hits.services.unit_files import Found, kinds_from_units, read_units
-from validation.domain.control_types import Rates
-from validation.domain.judgment_rows import FileError, checked_id
-from validation.domain.material import RecordToJudge
-from validation.domain.spec import JudgingSpec, Material
+from hits.services.launching.launch import PlannedUnit, launch_batch, launched_already
+from hits.services.launching.terms import Terms
+from hits.services.launching.unit_files import Found, kinds_from_units, read_units
+from validation.domain.judging.judgment_rows import FileError, checked_id
+from validation.domain.judging.quality_check_types import Rates
+from validation.domain.judging.round_material import RecordToJudge
+from validation.domain.judging.spec import JudgingSpec, Material
 from validation.registry import spec_of
 from validation.services.judging import AT_ONCE, RoundPlan, launch_units
 

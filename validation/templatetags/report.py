@@ -2,7 +2,7 @@
 
 from django import template
 
-from validation.domain import plots
+from validation.domain.reports import plots
 
 register = template.Library()
 

@@ -5,7 +5,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from hits.templatetags.console import icon
-from validation.domain.standing import Standing
+from validation.domain.qualification.worker_status import Standing
 
 register = template.Library()
 _BADGES = {

@@ -7,7 +7,7 @@ from django import forms
 
 from hits.forms import PageForm
 from hits.forms.parts import SumField
-from validation.domain.decisions import MOST_JUDGES, Method, Rule, RuleError
+from validation.domain.reports.decisions import MOST_JUDGES, Method, Rule, RuleError
 from validation.models import JudgingRound
 from validation.registry import spec_of
 from validation.selectors.decisions import USUAL_K

@@ -12,20 +12,20 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_safe
 
-from hits.domain.costs import cost_table
-from hits.domain.csv_download import csv_lines, words
+from hits.domain.files.csv_download import csv_lines, words
+from hits.domain.money.costs import cost_table
 from hits.domain.states import OPEN_JOB_STATES, JobState
 from hits.forms import launch_key, typed_cost
 from hits.models import Batch, Job, Project
 from hits.services.errors import Conflict, Refused
-from hits.services.launch import launched_before
+from hits.services.launching.launch import launched_before
 from hits.views.access import project_page
 from hits.views.balance import balance, forget_balance
 from hits.views.costs import cost_context, refusal_context
 from hits.views.who import person
-from validation.domain import plots
-from validation.domain.decisions import Method, Rule
-from validation.domain.ratings import Judged
+from validation.domain.judging.ratings import Judged
+from validation.domain.reports import plots
+from validation.domain.reports.decisions import Method, Rule
 from validation.models import DecisionRun, ItemDecision, JudgingRound
 from validation.registry import decided, spec_of
 from validation.selectors import ask_more as asking

@@ -6,8 +6,8 @@ from datetime import datetime
 from typing import Any
 
 from hits.models import Project, Worker
-from validation.domain.quality import ALL_QUESTIONS, ALL_STATEMENTS
-from validation.domain.spec import JudgingSpec
+from validation.domain.judging.answer_quality import ALL_QUESTIONS, ALL_STATEMENTS
+from validation.domain.judging.spec import JudgingSpec
 from validation.models import WorkerQuality
 from validation.registry import spec_of
 from validation.selectors import quality

@@ -10,16 +10,16 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from hits.domain.text import row_number
+from hits.domain.answers.text import row_number
 from hits.models import Project
 from hits.services.errors import Refused
 from hits.views.access import project_page
 from hits.views.who import person
 from validation.models import GoldItem
 from validation.registry import spec_of
-from validation.selectors import controls as selectors
-from validation.selectors.controls import JudgedUnit, gold_kinds
-from validation.services import controls as services
+from validation.selectors import quality_checks as selectors
+from validation.selectors.quality_checks import JudgedUnit, gold_kinds
+from validation.services import quality_checks as services
 
 LONGEST_ID = 64
 

@@ -9,13 +9,13 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from hits.domain.facts import ImageFacts
+from hits.domain.images.image_facts import ImageFacts
 from hits.models import Batch, Project, Record, Unit
 from hits.selectors import records as collected
-from hits.selectors.images import facts
+from hits.selectors.images.images import facts
 from hits.views.access import project_page
-from validation.domain.spec import JudgingSpec
-from validation.domain.votes import RatingSummary
+from validation.domain.agreement.votes import RatingSummary
+from validation.domain.judging.spec import JudgingSpec
 from validation.registry import names, spec_of
 from validation.selectors import judging as selectors
 from validation.selectors import report as reports

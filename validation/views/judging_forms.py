@@ -8,19 +8,19 @@ from typing import Any, ClassVar
 from django import forms
 
 from hits import registry
-from hits.domain.costs import cost_table
-from hits.domain.pool import Pool
+from hits.domain.money.costs import cost_table
+from hits.domain.workers.qualification_pools import Pool
 from hits.forms import MoneyField, PageForm, typed_cost
 from hits.forms.parts import SumField
 from hits.models import Project
-from hits.selectors.access import WhoMay, holders_of, in_words
-from hits.services import launch
-from hits.services.access import ASKED_FOR, access_for
-from hits.services.launch import MAX_OPINIONS, Terms
+from hits.selectors.eligibility.requirement_labels import WhoMay, holders_of, in_words
+from hits.services.launching import launch_estimate
+from hits.services.launching.eligibility import ASKED_FOR, access_for
+from hits.services.launching.terms import MAX_OPINIONS, Terms
 from hits.views.costs import cost_context
-from validation.domain.control_types import MOST_PERCENT, ControlRole, Rates
-from validation.domain.controls import MOST_USES
-from validation.domain.sampling import MOST_SEED, Allotment, How, Selection, SelectionError, Stratum
+from validation.domain.judging.quality_check_types import MOST_PERCENT, ControlRole, Rates
+from validation.domain.judging.quality_checks import MOST_USES
+from validation.domain.judging.sampling import MOST_SEED, Allotment, How, Selection, SelectionError, Stratum
 from validation.selectors.judging import Author, review
 from validation.services.judging import RoundPlan
 
@@ -96,7 +96,7 @@ class TermsForm(PageForm):
         """Return what the confirming step shows of ``units`` tasks; the form has to be valid."""
         terms = self.terms
         each = self.cleaned_data["assignments"]
-        found = launch.estimate(kind=self.kind, terms=terms, units=units)
+        found = launch_estimate.estimate(kind=self.kind, terms=terms, units=units)
         rewards = f"Rewards, {units} × {each} judge{'' if each == 1 else 's'}"
         return cost_context(
             project=project,

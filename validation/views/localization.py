@@ -11,21 +11,21 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
-from hits.domain.facts import ImageFacts
-from hits.domain.pool import Pool
+from hits.domain.images.image_facts import ImageFacts
+from hits.domain.workers.qualification_pools import Pool
 from hits.forms import launch_key
 from hits.forms.hourly import offer_fair_reward
 from hits.models import Project
-from hits.selectors.images import facts
-from hits.services import launch
+from hits.selectors.images.images import facts
 from hits.services.errors import Refused
+from hits.services.launching import launch
 from hits.views.access import project_page
 from hits.views.balance import forget_balance
 from hits.views.costs import refusal_context, with_funds
 from hits.views.who import person
-from validation.domain.localization import ImageScore
-from validation.domain.ratings import Judged
-from validation.domain.sampling import MOST_SEED
+from validation.domain.judging.ratings import Judged
+from validation.domain.judging.sampling import MOST_SEED
+from validation.domain.reports.localization import ImageScore
 from validation.selectors import localization as selectors
 from validation.selectors.localization import InferenceRow, mark, matching
 from validation.services.judging import usual_pool

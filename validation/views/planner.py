@@ -10,18 +10,18 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_safe
 
-from hits.domain.costs import cost_table
-from hits.domain.money import format_usd
+from hits.domain.money.costs import cost_table
+from hits.domain.money.usd import format_usd
 from hits.forms import MoneyField, PageForm
 from hits.models import Project
 from hits.mturk.environments import current
 from hits.observing.pairs import OBSERVATION
 from hits.selectors import records as collected
-from hits.selectors.forecast import forecast_for
-from hits.services import launch
-from hits.services.launch import MAX_OPINIONS, Terms
+from hits.selectors.money.pay_forecast import forecast_for
+from hits.services.launching import launch_estimate
+from hits.services.launching.terms import MAX_OPINIONS, Terms
 from hits.views.access import project_page
-from validation.domain.planner import PlanError, Wish, coefficient_width, curve, items_for
+from validation.domain.reports.planner import PlanError, Wish, coefficient_width, curve, items_for
 from validation.models import JudgingReport
 from validation.selectors.judging import review
 from validation.selectors.report import latest
@@ -124,7 +124,9 @@ def _plan(project: Project, form: PlannerForm, report: JudgingReport | None) -> 
     planned = items_for(wish)
     kind = review().kind
     reward, judges = form.cleaned_data["reward"], form.cleaned_data["judges"]
-    cost = launch.estimate(kind=kind, terms=Terms(reward_cents=reward, opinions=judges), units=planned.items)
+    cost = launch_estimate.estimate(
+        kind=kind, terms=Terms(reward_cents=reward, opinions=judges), units=planned.items
+    )
     rewards = f"Rewards, {planned.items:,} × {judges} judge{'' if judges == 1 else 's'}"
     wished = {
         "how": "sample",

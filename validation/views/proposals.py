@@ -16,11 +16,11 @@ from hits.selectors.roles import visitor_may
 from hits.services.errors import Refused
 from hits.views.access import project_page
 from hits.views.who import person
-from validation.domain.rules import brief, sentence
-from validation.domain.standing import Measure, Standing
+from validation.domain.qualification.worker_rules import brief, sentence
+from validation.domain.qualification.worker_status import Measure, Standing
 from validation.models import StandingProposal, StandingRule
-from validation.selectors import rules as selectors
-from validation.services import rules as services
+from validation.selectors import worker_rules as selectors
+from validation.services import worker_rules as services
 from validation.views.rule_form import MEASURES, RuleForm, limit_words
 from validation.views.say import say_standing
 

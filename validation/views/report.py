@@ -13,11 +13,11 @@ from django.views.decorators.http import require_POST, require_safe
 
 from hits.domain.states import OPEN_JOB_STATES, JobState
 from hits.models import Batch, Job, Project
-from hits.selectors.arms import arm_counts
+from hits.selectors.eligibility.arms import arm_counts
 from hits.services.errors import Conflict, Refused
 from hits.views.access import project_page
-from validation.domain.ratings import Judged
-from validation.domain.spec import JudgingSpec, Label, Scale
+from validation.domain.judging.ratings import Judged
+from validation.domain.judging.spec import JudgingSpec, Label, Scale
 from validation.models import JudgingReport
 from validation.registry import has_spec, names, spec_of, specs
 from validation.selectors import report as selectors

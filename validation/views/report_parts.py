@@ -3,11 +3,11 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from hits.domain.money import format_dollars
+from hits.domain.money.usd import format_dollars
 from hits.models import Project
-from validation.domain import plots
-from validation.domain.dimension_report import ALPHA_KEYS, metric_of
-from validation.domain.spec import Dimension, JudgingSpec, Scale
+from validation.domain.judging.spec import Dimension, JudgingSpec, Scale
+from validation.domain.reports import plots
+from validation.domain.reports.dimension_report import ALPHA_KEYS, metric_of
 from validation.models import JudgingReport, WorkerQuality
 from validation.selectors import report as selectors
 from validation.selectors.report import Shown

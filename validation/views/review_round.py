@@ -7,23 +7,23 @@ from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
-from hits.domain.pool import Pool
+from hits.domain.workers.qualification_pools import Pool
 from hits.forms import launch_key
 from hits.forms.hourly import offer_fair_reward
 from hits.models import Project
-from hits.selectors.eligibility import holders
-from hits.selectors.forecast import forecast_for
-from hits.services import launch
+from hits.selectors.eligibility.eligibility import holders
+from hits.selectors.money.pay_forecast import forecast_for
 from hits.services.errors import Refused
+from hits.services.launching import launch
 from hits.views.access import project_page
 from hits.views.balance import forget_balance
 from hits.views.costs import refusal_context, with_funds
 from hits.views.who import person
-from validation.domain.control_types import ControlRole
-from validation.domain.sampling import WORDS
+from validation.domain.judging.quality_check_types import ControlRole
+from validation.domain.judging.sampling import WORDS
 from validation.selectors import judging as selectors
-from validation.selectors.controls import usable_golds
 from validation.selectors.judging import Found, review
+from validation.selectors.quality_checks import usable_golds
 from validation.services.judging import launch_review, usual_pool
 from validation.views.judging_forms import ReviewForm
 

@@ -6,11 +6,11 @@ from typing import Any
 from django import forms
 
 from hits import registry
-from hits.domain.countries import codes_from
+from hits.domain.workers.countries import codes_from
 from hits.forms import MoneyField, PageForm, typed_cost
 from hits.models import Image
-from hits.services.launch import Terms
-from validation.domain.outcome import PassRule
+from hits.services.launching.terms import Terms
+from validation.domain.qualification.outcome import PassRule
 from validation.selectors.rounds import qualifying_kind, training_kind
 from validation.services.rounds import IMAGES_IN_A_SET, PAIRS, Admission, Question
 

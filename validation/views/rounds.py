@@ -13,25 +13,25 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from hits.domain.costs import cost_table
-from hits.domain.pool import Pool
+from hits.domain.money.costs import cost_table
 from hits.domain.states import OPEN_JOB_STATES, AssignmentStatus
+from hits.domain.workers.qualification_pools import Pool
 from hits.forms import launch_key
 from hits.forms.hourly import offer_fair_reward
 from hits.models import Image, Job, Project
 from hits.payments.summary import batch_money
 from hits.selectors import console
-from hits.selectors.access import listed
-from hits.selectors.eligibility import holders
-from hits.selectors.forecast import forecast_for
-from hits.selectors.images import facts, usable
-from hits.services import launch
+from hits.selectors.eligibility.eligibility import holders
+from hits.selectors.eligibility.requirement_labels import listed
+from hits.selectors.images.images import facts, usable
+from hits.selectors.money.pay_forecast import forecast_for
 from hits.services.errors import Refused
+from hits.services.launching import launch_estimate
 from hits.views.access import project_page
 from hits.views.balance import forget_balance
 from hits.views.costs import cost_context, refusal_context, with_funds
 from hits.views.who import person
-from validation.domain.scores import score_chart
+from validation.domain.qualification.scores import score_chart
 from validation.models import QualificationRound
 from validation.selectors import rounds
 from validation.services import answering
@@ -178,7 +178,7 @@ def _estimate(project: Project, form: RoundForm, over: int, places: int) -> dict
     wanted = services.planned(places=places, over=over)
     terms = replace(form.terms, opinions=wanted.each)
     reward: int = form.cleaned_data["reward"]
-    found = launch.estimate(kind=form.kind, terms=terms, units=wanted.hits)
+    found = launch_estimate.estimate(kind=form.kind, terms=terms, units=wanted.hits)
     rewards = f"Rewards, {_counted(wanted.hits, 'task')} × {_counted(wanted.each, 'worker')}"
     return cost_context(
         project=project,

@@ -4,10 +4,10 @@ from typing import Any
 
 from django import forms
 
-from hits.domain.money import format_usd, parse_usd
+from hits.domain.money.usd import format_usd, parse_usd
 from hits.forms import PageForm
-from validation.domain.rules import Rule
-from validation.domain.standing import Measure, Standing
+from validation.domain.qualification.worker_rules import Rule
+from validation.domain.qualification.worker_status import Measure, Standing
 from validation.models import StandingRule
 
 MEASURES = {

@@ -5,8 +5,8 @@ from django.http import HttpRequest
 
 from hits.models import Project, Worker
 from hits.mturk.boto import marketplace
-from validation.domain.standing import Standing
-from validation.services.standing import carry_out
+from validation.domain.qualification.worker_status import Standing
+from validation.services.worker_status import carry_out
 
 _DONE = {
     Standing.PAUSED: "paused",

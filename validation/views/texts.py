@@ -10,8 +10,8 @@ from django.views.decorators.http import require_safe
 
 from hits.models import Project, Worker
 from hits.views.access import project_page
-from validation.domain.ratings import Judged
-from validation.domain.spec import Scale
+from validation.domain.judging.ratings import Judged
+from validation.domain.judging.spec import Scale
 from validation.registry import has_spec, spec_of
 from validation.selectors.ratings import judged
 from validation.selectors.report import Shown, shown_items

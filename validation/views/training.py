@@ -10,23 +10,23 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
-from hits.domain.geometry import labels
+from hits.domain.answers.text import row_number
+from hits.domain.images.geometry import labels
 from hits.domain.states import Role, TrainingOutcome
-from hits.domain.text import row_number
 from hits.models import Assignment, Project
 from hits.mturk.boto import marketplace
 from hits.observing.pairs import ObservationPair
 from hits.selectors.review import Looked, look
 from hits.selectors.roles import visitor_may
-from hits.services import review
 from hits.services.errors import Conflict, Refused
+from hits.services.reviewing import review
 from hits.views.access import project_page
 from hits.views.balance import forget_balance
 from hits.views.who import person
-from validation.domain.remarks import Place, lines_of, remarks_from, words
-from validation.selectors import standing, training
+from validation.domain.qualification.remarks import Place, lines_of, remarks_from, words
+from validation.selectors import training, worker_status
 from validation.services import training as services
-from validation.services.standing import carry_out
+from validation.services.worker_status import carry_out
 
 _NOTHING: Mapping[str, str] = {}
 
@@ -125,7 +125,7 @@ def _attempt(found: Looked, project: Project, kept: Mapping[str, str]) -> dict[s
         "summary": kept.get("summary", ""),
         "earlier": [(row, _told(row)) for row in earlier],
         "number": len(earlier) + 1,
-        "place": standing.standing_of(worker, project),
+        "place": worker_status.standing_of(worker, project),
         "phrases": training.phrases(project),
         "to_look_at": sum(not check.ok for check in found.checks),
     }

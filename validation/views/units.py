@@ -10,23 +10,30 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_safe
 
-from hits.domain.pool import Pool
 from hits.domain.states import Purpose
-from hits.domain.unit_files import MAX_BYTES
+from hits.domain.units.unit_files import MAX_BYTES
+from hits.domain.workers.qualification_pools import Pool
 from hits.forms import BatchTermsForm, launch_key
 from hits.forms.hourly import offer_fair_reward
 from hits.kind import HitKind
 from hits.models import Project, UnitFile
 from hits.selectors.instructions import of_kind
-from hits.services import launch
 from hits.services.errors import Refused
-from hits.services.unit_files import BadUnits, content_of, example, keep_file, kept_file, kinds_from_units
+from hits.services.launching import launch
+from hits.services.launching.unit_files import (
+    BadUnits,
+    content_of,
+    example,
+    keep_file,
+    kept_file,
+    kinds_from_units,
+)
 from hits.views.access import project_page
 from hits.views.balance import forget_balance
+from hits.views.batches.launch import launch_context
 from hits.views.costs import refusal_context, with_funds
-from hits.views.launch import launch_context
 from hits.views.who import person
-from validation.domain.control_types import MOST_PERCENT, Rates
+from validation.domain.judging.quality_check_types import MOST_PERCENT, Rates
 from validation.registry import spec_of
 from validation.services.judging import usual_pool
 from validation.services.units import Found, launch_from_file, read_file

@@ -11,16 +11,16 @@ from django.views.decorators.http import require_POST, require_safe
 from hits.domain.states import Role
 from hits.models import Demographics, Project, Worker
 from hits.selectors.roles import visitor_may
-from hits.services import demographics
 from hits.services.errors import Refused
+from hits.services.workers import demographics
 from hits.views.access import project_page
 from hits.views.who import person
-from validation.domain.standing import SHUT, Standing
-from validation.selectors import rules, standing, training, workers
+from validation.domain.qualification.worker_status import SHUT, Standing
+from validation.selectors import training, worker_rules, worker_status, workers
 from validation.selectors.judging import has_pairs
 from validation.selectors.worker_figures import figures_of
 from validation.selectors.worker_history import history
-from validation.services.standing import change_standing
+from validation.services.worker_status import change_standing
 from validation.views.evidence import evidence_of
 from validation.views.proposals import rows_of
 from validation.views.say import say_standing
@@ -65,16 +65,16 @@ def worker_detail(request: HttpRequest, project: Project, worker_id: int) -> Htt
         "tab": "workers",
         "admin": admin,
         "worker": worker,
-        "place": standing.standing_of(worker, project),
+        "place": worker_status.standing_of(worker, project),
         "figures": figures_of(worker, project),
         "of_pairs": has_pairs(project),
         "evidence": evidence_of(worker, project),
         "events": history(worker, project),
-        "proposals": rows_of(rules.open_proposals(project).filter(worker=worker)),
+        "proposals": rows_of(worker_rules.open_proposals(project).filter(worker=worker)),
         "waits": training.unanswered(project).filter(worker=worker).first(),
         "asked_about": admin and Demographics.objects.filter(project=project, worker=worker).exists(),
     }
-    context["ways_back"] = standing.ways_back(worker, project, context["place"])
+    context["ways_back"] = worker_status.ways_back(worker, project, context["place"])
     return render(request, "validation/worker.html", context)
 
 
@@ -89,9 +89,9 @@ def worker_standing(request: HttpRequest, project: Project, worker_id: int) -> H
     except ValueError:
         messages.error(request, "Choose where the worker shall stand.")
         return back
-    place = standing.standing_of(worker, project)
+    place = worker_status.standing_of(worker, project)
     # To be qualified or trained is earned elsewhere; here somebody only comes back to it.
-    if wanted not in {*SHUT, place.standing, *standing.ways_back(worker, project, place)}:
+    if wanted not in {*SHUT, place.standing, *worker_status.ways_back(worker, project, place)}:
         messages.error(
             request,
             f"Not changed: {worker} is {place.standing.value}, and cannot become {wanted.value} here.",

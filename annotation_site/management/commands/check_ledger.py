@@ -5,8 +5,8 @@ from typing import Any
 
 from django.core.management.base import CommandError
 
-from annotation_site.books import Difference, ScriptsBonus, Sums, book_scripts_bonuses, check_books
-from hits.domain.money import format_usd
+from annotation_site.ledgers import Difference, ScriptsBonus, Sums, book_scripts_bonuses, check_books
+from hits.domain.money.usd import format_usd
 from hits.management.base import DeerstalkerCommand, emit_json
 
 MAX_NAMED = 20  # bonuses in a line; --json names all

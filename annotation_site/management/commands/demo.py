@@ -44,14 +44,14 @@ class Command(BaseCommand):
             self._run(options)
 
     def _run(self, options: dict[str, Any]) -> None:
-        from annotation_site.demo import cast, play
+        from annotation_site.demo import demo_users, play
         from hits.services.errors import Refused
 
         self.say("Preparing the database and the static files …")
         call_command("migrate", interactive=False, verbosity=0)
         call_command("collectstatic", interactive=False, verbosity=0)
         try:
-            people = cast.assemble(played=options["once"])
+            people = demo_users.assemble(played=options["once"])
             play.import_photos(people, Path(options["images"]) if options["images"] else None)
         except Refused as error:
             raise CommandError(str(error), returncode=2) from error

@@ -42,7 +42,7 @@ from curation.records import InvalidInput, ObservationRecord, Region
 from curation.selectors.versions import splits_of
 from curation.versions.splits import UnknownSplit, split_of
 from hits.models import Image
-from validation.domain.leaderboard import answer_key
+from validation.domain.reports.leaderboard import answer_key
 
 TEXTS = ("inference", "clue")
 ALL = "all"

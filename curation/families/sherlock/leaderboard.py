@@ -6,7 +6,7 @@ Source: the published leaderboard's files; measures in ``curation.evaluation.com
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from validation.domain.leaderboard import TASK, answer_key, test_id
+from validation.domain.reports.leaderboard import TASK, answer_key, test_id
 
 __all__ = ["TASK", "answer_key", "instances", "test_id"]
 

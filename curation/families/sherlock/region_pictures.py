@@ -7,7 +7,7 @@ from PIL import Image as Pillow
 
 from curation.models import DatasetVersion, VersionImage
 from curation.records import InvalidInput, Region
-from hits.domain.regions import highlighted_jpeg
+from hits.domain.images.region_drawing import highlighted_jpeg
 from hits.models import Image
 
 FOLDER = "comparison/regions"
@@ -19,7 +19,7 @@ def picture_name(input_iid: str) -> str:
 
 
 def region_pictures(version: DatasetVersion, rows: Iterable[dict[str, Any]]) -> Iterator[tuple[str, bytes]]:
-    """Yield (name, JPEG) of each comparison row's region, by ``hits.domain.regions.highlighted_jpeg``.
+    """Yield (name, JPEG) of each comparison row's region, by ``hits.domain.images.region_drawing.highlighted_jpeg``.
 
     Rows whose photo was taken down since the version was sealed are left out: nobody may be given it any more.
 

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from statistics import fmean, median
 from typing import Any
 
-from hits.domain.text import tokens
+from hits.domain.answers.text import tokens
 
 WORDS = {3: "certain", 2: "likely", 1: "possible"}
 

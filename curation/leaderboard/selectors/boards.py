@@ -18,8 +18,8 @@ from curation.selectors.versions import sealed_versions, splits_of
 from curation.versions.photos import PHOTOS
 from hits.domain.states import STOPPED_JOB_STATES, Role
 from hits.models import Image, Project
+from hits.selectors.images.stored_files import StoredFile
 from hits.selectors.roles import may, projects_of
-from hits.selectors.stored_files import StoredFile
 
 # Jobs, each by its Celery task's name.
 BUILD_LEADERBOARD = "curation.build_leaderboard"

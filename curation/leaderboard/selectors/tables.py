@@ -7,7 +7,7 @@ from typing import Any
 from curation.evaluation.measures import MEASURES, P_AT_1, Better, Measure, count_of, figure_of
 from curation.leaderboard.models import Leaderboard, LeaderboardEntry
 from curation.leaderboard.selectors.boards import KEPT_FIGURES
-from validation.domain.plots import decimals
+from validation.domain.reports.plots import decimals
 
 
 @dataclass(frozen=True, slots=True)

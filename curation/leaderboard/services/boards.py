@@ -16,8 +16,9 @@ from curation.models import DatasetVersion, ProposalRun
 from curation.services.splits import check_split
 from curation.versions import photos
 from hits.models import Project
-from hits.services import audit, jobs
+from hits.services import audit
 from hits.services.errors import Conflict, Refused
+from hits.services.jobs import jobs
 
 MOST_A_DAY, MOST_IN_ALL = 100, 10_000
 MOST_PRIVATE = 90  # percent of the photos

@@ -28,8 +28,9 @@ from curation.leaderboard.models import (
 )
 from curation.leaderboard.selectors.boards import ENTRIES, SCORE_ENTRY, board_folder, used
 from curation.leaderboard.services.boards import checked_line, team_with_key
-from hits.services import audit, jobs
+from hits.services import audit
 from hits.services.errors import NoRoom, Refused, TooLarge
+from hits.services.jobs import jobs
 
 REFUSED_A_DAY = 20
 WRONG_KEYS, WRONG_KEYS_SECONDS = 20, 900

@@ -19,7 +19,7 @@ from curation.views.plots import (
     axis_words,
     draw_scatter,
 )
-from validation.domain.plots import decimals, pixels
+from validation.domain.reports.plots import decimals, pixels
 
 HEIGHT = 240  # pixels
 DATES = 4

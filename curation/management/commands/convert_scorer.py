@@ -41,7 +41,7 @@ class Command(DeerstalkerCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Convert, and print what came of it."""
-        from curation.scorer.published import convert_published
+        from curation.scorer.model.published_scorers import convert_published
 
         mode = options["text_mode"]
         try:

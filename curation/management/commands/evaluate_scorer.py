@@ -19,7 +19,7 @@ from curation.services.evaluations import (
     request_file_evaluation,
     request_judgments_evaluation,
 )
-from hits.domain.regions import RegionMode
+from hits.domain.images.region_drawing import RegionMode
 from hits.management.base import bad_input
 from hits.management.jobs import JobCommand, absolute_path
 from hits.management.rows import project_called

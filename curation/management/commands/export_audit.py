@@ -11,7 +11,7 @@ from curation.files import write_text
 from curation.models import Audit, AuditState
 from curation.records import InvalidInput
 from curation.selectors.audits import ReadAudit, codebook_of, document_of, read_audit
-from hits.domain.csv_download import csv_lines
+from hits.domain.files.csv_download import csv_lines
 from hits.management.base import DeerstalkerCommand, bad_input, emit_json
 
 SUFFIXES = (".json", ".csv")

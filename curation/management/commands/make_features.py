@@ -17,7 +17,7 @@ from curation.services.features import (
     FeatureOptions,
     request_features,
 )
-from hits.domain.regions import RegionMode
+from hits.domain.images.region_drawing import RegionMode
 from hits.management.jobs import JobCommand
 from hits.management.rows import project_called
 from hits.models import Job

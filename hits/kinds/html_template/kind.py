@@ -5,8 +5,8 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
-from hits.domain.evidence import Row
-from hits.domain.facts import ImageFacts
+from hits.domain.answers.evidence import Row
+from hits.domain.images.image_facts import ImageFacts
 from hits.domain.states import Purpose
 from hits.domain.task_template.form_checks import RESERVED
 from hits.domain.task_template.rows import MAX_CELL, MAX_COLUMN_NAME, MAX_COLUMNS

@@ -6,10 +6,10 @@ from typing import Any, ClassVar, Self
 
 from pydantic import Field, field_validator, model_validator
 
-from hits.domain.exam import ExamScore, GradableItem
-from hits.domain.facts import ImageFacts
+from hits.domain.answers.exam import ExamScore, GradableItem
+from hits.domain.answers.text import MAX_CLUE, MAX_INFERENCE
+from hits.domain.images.image_facts import ImageFacts
 from hits.domain.states import Purpose
-from hits.domain.text import MAX_CLUE, MAX_INFERENCE
 from hits.hints.card import Card, Rule
 from hits.kind import FieldError, HitKind, Schema
 from hits.observing import kind as observing

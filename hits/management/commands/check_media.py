@@ -7,7 +7,7 @@ from typing import Any
 from django.core.management.base import CommandError
 
 from hits.management.base import DeerstalkerCommand, bad_input, emit_json
-from hits.services.media_check import FaultyFile, faulty_files, left_over_files, restore_photos
+from hits.services.images.media_check import FaultyFile, faulty_files, left_over_files, restore_photos
 
 
 class Command(DeerstalkerCommand):

@@ -4,7 +4,7 @@ from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
 
-from hits.domain.results import csv_lines
+from hits.domain.mturk_formats.results_csv import csv_lines
 from hits.management.base import DeerstalkerCommand, bad_input, emit_json
 from hits.management.rows import batch_numbered
 from hits.selectors.results import count_of, results_of

@@ -7,8 +7,8 @@ from hits.management.base import DeerstalkerCommand, bad_input, emit_json
 from hits.management.rows import batch_numbered
 from hits.models import Batch, Job
 from hits.mturk.boto import marketplace
-from hits.services import jobs
-from hits.services.extend import carry_out, extend_batch
+from hits.services.batches.extend import carry_out, extend_batch
+from hits.services.jobs import jobs
 
 DAY_SECONDS = 86_400
 

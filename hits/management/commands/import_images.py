@@ -6,7 +6,7 @@ from typing import Any
 
 from hits.management.base import DeerstalkerCommand, emit_json
 from hits.management.rows import checked_limit, project_called
-from hits.services.manifests import import_path
+from hits.services.images.manifests import import_path
 
 
 class Command(DeerstalkerCommand):

@@ -4,15 +4,15 @@ from argparse import ArgumentParser
 from typing import Any
 
 from hits import registry
-from hits.domain.photo_choice import ChoiceError, How, PhotoChoice
+from hits.domain.images.image_selection import ChoiceError, How, PhotoChoice
 from hits.domain.states import Purpose
 from hits.management.base import DeerstalkerCommand, bad_input
 from hits.management.launching import add_terms, terms_of
 from hits.management.publishing import emit_published, publish_launched
 from hits.management.rows import checked_limit, project_called
-from hits.selectors.images import unused_images, usable_images
-from hits.selectors.photo_choice import choose
-from hits.services.launch import PlannedUnit, launch_batch
+from hits.selectors.images.image_selection import choose
+from hits.selectors.images.images import unused_images, usable_images
+from hits.services.launching.launch import PlannedUnit, launch_batch
 
 _FLAGS = {"n": "random", "names": "photo"}
 

@@ -5,16 +5,16 @@ from pathlib import Path
 from typing import Any
 
 from hits import registry
-from hits.domain.countries import codes_from
-from hits.domain.pool import Pool
+from hits.domain.workers.countries import codes_from
+from hits.domain.workers.qualification_pools import Pool
 from hits.management.base import DeerstalkerCommand, bad_input
 from hits.management.publishing import account_cents, emit_published, publish_launched
 from hits.management.rows import project_called
 from hits.management.task_files import page_in, table_in
 from hits.selectors.listing import Listing
-from hits.services.access import ASKED_FOR, access_for
-from hits.services.launch import Access, Terms
-from hits.services.templates import KIND, Plan, launch_template, save_template
+from hits.services.launching.eligibility import ASKED_FOR, access_for
+from hits.services.launching.template_launch import KIND, Plan, launch_template, save_template
+from hits.services.launching.terms import Access, Terms
 
 
 class Command(DeerstalkerCommand):

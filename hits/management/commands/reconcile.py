@@ -3,11 +3,11 @@
 from argparse import ArgumentParser
 from typing import Any
 
-from hits.domain.money import format_dollars
+from hits.domain.money.usd import format_dollars
 from hits.management.base import DeerstalkerCommand, emit_json
 from hits.management.rows import batch_numbered
 from hits.mturk.boto import marketplace
-from hits.services.reconcile import reconcile_batch, summary
+from hits.services.reconciling.reconcile import reconcile_batch, summary
 
 
 class Command(DeerstalkerCommand):

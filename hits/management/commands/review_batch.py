@@ -7,8 +7,8 @@ from hits.management.base import DeerstalkerCommand, bad_input, emit_json
 from hits.management.rows import batch_numbered
 from hits.mturk.boto import marketplace
 from hits.payments import ledger
-from hits.services.batches import approve_waiting
-from hits.services.collect import sync_batch
+from hits.services.batches.lifecycle import approve_waiting
+from hits.services.collecting.collect import sync_batch
 
 
 class Command(DeerstalkerCommand):

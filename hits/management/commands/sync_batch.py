@@ -8,8 +8,8 @@ from hits.management.base import DeerstalkerCommand, emit_json
 from hits.management.rows import batch_numbered
 from hits.mturk.boto import marketplace
 from hits.selectors.records import unreadable
-from hits.services.collect import sync_batch
-from hits.services.records import read_records_again
+from hits.services.collecting.collect import sync_batch
+from hits.services.collecting.records import read_records_again
 
 
 class Command(DeerstalkerCommand):

@@ -7,7 +7,7 @@ from hits.management.base import DeerstalkerCommand, bad_input, emit_json
 from hits.management.rows import project_called
 from hits.models import Image
 from hits.mturk.boto import marketplace
-from hits.services import take_down
+from hits.services.images import take_down
 
 
 class Command(DeerstalkerCommand):

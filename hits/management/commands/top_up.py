@@ -3,15 +3,15 @@
 from argparse import ArgumentParser
 from typing import Any
 
-from hits.domain.money import format_dollars
+from hits.domain.money.usd import format_dollars
 from hits.management.base import DeerstalkerCommand, bad_input, emit_json
 from hits.management.rows import batch_numbered
 from hits.models import Batch, TopUp
 from hits.mturk.boto import marketplace
-from hits.selectors.top_ups import Proposal, proposal_for
-from hits.services import jobs
-from hits.services.outbox import Settled
-from hits.services.top_up import settle_top_up, top_up_batch
+from hits.selectors.money.top_ups import Proposal, proposal_for
+from hits.services.batches.top_up import settle_top_up, top_up_batch
+from hits.services.jobs import jobs
+from hits.services.outbox.outbox import Settled
 
 
 class Command(DeerstalkerCommand):

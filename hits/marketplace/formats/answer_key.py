@@ -10,8 +10,8 @@ from fractions import Fraction
 from itertools import pairwise
 from xml.etree.ElementTree import Element
 
-from hits.domain.answer_xml import FormAnswer
-from hits.domain.external_question import QuestionInvalid
+from hits.domain.mturk_formats.answer_xml import FormAnswer
+from hits.domain.mturk_formats.external_question import QuestionInvalid
 
 from .question_form import INT32, Choice, Question, QuestionForm
 from .xml import (

@@ -11,7 +11,7 @@ from xml.etree.ElementTree import Element
 
 import nh3
 
-from hits.domain.external_question import QuestionInvalid
+from hits.domain.mturk_formats.external_question import QuestionInvalid
 
 from .xml import children, optional_text, plain, required_text, text_of
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
 
-from hits.domain.answer_xml import FormAnswer, clean_text
+from hits.domain.mturk_formats.answer_xml import FormAnswer, clean_text
 
 from .content import Content, Text
 from .patterns import Work, WorkSpent

@@ -16,7 +16,7 @@ from html import escape
 from html.parser import HTMLParser
 from urllib.parse import urlsplit
 
-from hits.domain.external_question import MAX_FRAME_HEIGHT
+from hits.domain.mturk_formats.external_question import MAX_FRAME_HEIGHT
 from hits.domain.task_template.page import is_submit_button
 
 from .xml import SCHEMAS, children, read_root, required_text, whole_number

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from hits.domain.external_question import MAX_QUESTION_BYTES
+from hits.domain.mturk_formats.external_question import MAX_QUESTION_BYTES
 from hits.domain.task_template.variables import fill_in, names_in
 
 MAX_FILLED = 2 * MAX_QUESTION_BYTES  # the names of variables go, so the exact limit is checked afterwards

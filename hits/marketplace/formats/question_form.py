@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import Any
 from xml.etree.ElementTree import Element
 
-from hits.domain.external_question import QuestionInvalid
+from hits.domain.mturk_formats.external_question import QuestionInvalid
 
 from .content import Content, read_content, read_contents
 from .patterns import Pattern, PatternError, compile_pattern

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from xml.etree.ElementTree import Element
 
-from hits.domain.answer_xml import clean_text
-from hits.domain.external_question import QuestionInvalid, question_root
+from hits.domain.mturk_formats.answer_xml import clean_text
+from hits.domain.mturk_formats.external_question import QuestionInvalid, question_root
 
 SCHEMAS = "http://mechanicalturk.amazonaws.com/AWSMechanicalTurkDataSchemas"
 TRUTHS = {"true": True, "1": True, "false": False, "0": False}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.db import models
 from django.db.models import Q
 
-from hits.domain.notices import FIXED_SUBJECTS
+from hits.domain.workers.notices import FIXED_SUBJECTS
 
 from .accounts import Requester, Worker
 

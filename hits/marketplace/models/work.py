@@ -8,7 +8,7 @@ from __future__ import annotations
 from django.db import models
 from django.db.models import F, Q
 
-from hits.domain.qualifications import Requirement
+from hits.domain.workers.requirements import Requirement
 from hits.marketplace.ids import new_entity_id
 from hits.marketplace.requirements import requirement_of
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hits.domain.money import format_usd
+from hits.domain.money.usd import format_usd
 
 from .registry import Call, operation
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hits.domain.money import parse_usd
+from hits.domain.money.usd import parse_usd
 from hits.marketplace.errors import ApiError, invalid
 from hits.marketplace.models import HIT, HITType
 from hits.marketplace.services import hits as hit_services

@@ -5,7 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from hits.domain.external_question import QuestionError, QuestionInvalid, QuestionNotXml, QuestionTooLong
+from hits.domain.mturk_formats.external_question import (
+    QuestionError,
+    QuestionInvalid,
+    QuestionNotXml,
+    QuestionTooLong,
+)
 from hits.marketplace.errors import ApiError, invalid
 from hits.marketplace.formats.answer_key import check_fits, parse_answer_key
 from hits.marketplace.formats.question_form import parse_new_form

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.conf import settings
 
-from hits.domain import external_question as xq
+from hits.domain.mturk_formats import external_question as xq
 from hits.marketplace.errors import ApiError, invalid
 from hits.marketplace.formats import html_question, layout, question_form
 from hits.marketplace.formats.xml import root_name

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from hits.domain.money import format_usd
+from hits.domain.money.usd import format_usd
 from hits.marketplace.clock import epoch_seconds
 from hits.marketplace.models import (
     HIT,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from hits.domain.countries import is_country
-from hits.domain.qualifications import (
+from hits.domain.workers.countries import is_country
+from hits.domain.workers.requirements import (
     ABOUT_HOLDING,
     COMPUTED,
     LOCALE,
@@ -14,7 +14,7 @@ from hits.domain.qualifications import (
     Requirement,
     RequirementError,
 )
-from hits.domain.subdivisions import SUBDIVISIONS, is_place, join_place
+from hits.domain.workers.subdivisions import SUBDIVISIONS, is_place, join_place
 from hits.marketplace.errors import ApiError, invalid
 from hits.marketplace.models import QualificationType, TypeStatus
 from hits.marketplace.requirements import json_of, requirement_of

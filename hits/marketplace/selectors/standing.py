@@ -11,7 +11,7 @@ from datetime import datetime
 
 from django.db.models import Count, Q
 
-from hits.domain.qualifications import (
+from hits.domain.workers.requirements import (
     ADULT,
     MASTERS_IDS,
     NUMBER_APPROVED,

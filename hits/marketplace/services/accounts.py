@@ -9,8 +9,8 @@ from django.contrib.auth import get_user_model
 from django.contrib.auth.models import Group, User
 from django.db import DEFAULT_DB_ALIAS, transaction
 
-from hits.domain.access_keys import derive_secret, new_access_key_id
-from hits.domain.money import format_dollars
+from hits.domain.money.usd import format_dollars
+from hits.domain.mturk_formats.access_keys import derive_secret, new_access_key_id
 from hits.marketplace.errors import Refused
 from hits.marketplace.models import AccessKey, Clock, Requester, Worker
 

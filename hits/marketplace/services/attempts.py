@@ -14,7 +14,7 @@ from django.db import transaction
 from django.db.models import Exists, OuterRef, QuerySet
 from django.utils.module_loading import import_string
 
-from hits.domain.answer_xml import AnswerError, FormAnswer, build_answer, build_form_answer
+from hits.domain.mturk_formats.answer_xml import AnswerError, FormAnswer, build_answer, build_form_answer
 from hits.marketplace.errors import Refused
 from hits.marketplace.models import (
     HIT,

@@ -6,8 +6,8 @@ from datetime import datetime
 
 from django.db import transaction
 
-from hits.domain.countries import CHANGE_AFTER, is_country
-from hits.domain.subdivisions import is_place, join_place, place_name, subdivisions_of
+from hits.domain.workers.countries import CHANGE_AFTER, is_country
+from hits.domain.workers.subdivisions import is_place, join_place, place_name, subdivisions_of
 from hits.marketplace.errors import Refused
 from hits.marketplace.models import CountryDeclaration, Worker
 from hits.marketplace.wording import day

@@ -12,10 +12,10 @@ from django.conf import settings
 from django.db import transaction
 from django.db.models import F
 
-from hits.domain import turns
-from hits.domain.external_question import ExternalQuestion
-from hits.domain.money import FeeSchedule, fee_schedule
-from hits.domain.qualifications import MASTERS_IDS, Comparator
+from hits.domain.jobs import turns
+from hits.domain.money.fees import FeeSchedule, fee_schedule
+from hits.domain.mturk_formats.external_question import ExternalQuestion
+from hits.domain.workers.requirements import MASTERS_IDS, Comparator
 from hits.marketplace.models import (
     HIT,
     Assignment,

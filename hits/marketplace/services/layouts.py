@@ -6,7 +6,7 @@ from datetime import datetime
 
 from django.db import IntegrityError, transaction
 
-from hits.domain.external_question import QuestionError
+from hits.domain.mturk_formats.external_question import QuestionError
 from hits.marketplace.errors import Refused
 from hits.marketplace.formats.html_question import build_html_question, in_a_form
 from hits.marketplace.models import HITLayout, Requester

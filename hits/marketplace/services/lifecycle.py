@@ -7,7 +7,7 @@ from datetime import datetime
 from django.db import transaction
 from django.db.models import Q
 
-from hits.domain import turns
+from hits.domain.jobs import turns
 from hits.marketplace.models import Assignment, Attempt, Outcome, SlotState
 
 from . import events, ledger

@@ -7,7 +7,7 @@ import io
 from dataclasses import dataclass
 from datetime import date
 
-from hits.domain.money import parse_typed_usd
+from hits.domain.money.usd import parse_typed_usd
 from hits.marketplace.errors import Refused
 from hits.marketplace.models import Worker
 

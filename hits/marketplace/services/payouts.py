@@ -16,7 +16,7 @@ from django.contrib.auth.models import AbstractBaseUser
 from django.contrib.contenttypes.models import ContentType
 from django.db import transaction
 
-from hits.domain.money import format_dollars
+from hits.domain.money.usd import format_dollars
 from hits.marketplace.errors import Refused
 from hits.marketplace.models import Clock, LedgerEntry, Payout, Worker
 

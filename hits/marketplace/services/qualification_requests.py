@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 
 from django.db import transaction
 
-from hits.domain.answer_xml import FormAnswer, build_form_answer
+from hits.domain.mturk_formats.answer_xml import FormAnswer, build_form_answer
 from hits.marketplace.errors import Refused
 from hits.marketplace.formats.answer_key import parse_answer_key, score
 from hits.marketplace.models import QualificationRequest, QualificationType, RequestState, Worker

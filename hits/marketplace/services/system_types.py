@@ -10,7 +10,7 @@ from datetime import datetime
 
 from django.db import DEFAULT_DB_ALIAS, transaction
 
-from hits.domain.qualifications import ADULT, MASTERS, MASTERS_IDS, MASTERS_SANDBOX
+from hits.domain.workers.requirements import ADULT, MASTERS, MASTERS_IDS, MASTERS_SANDBOX
 from hits.marketplace.clock import wall_now
 from hits.marketplace.models import QualificationType, Requester, Worker
 

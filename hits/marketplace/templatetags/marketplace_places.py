@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django import template
 
-from hits.domain.subdivisions import subdivisions_of
+from hits.domain.workers.subdivisions import subdivisions_of
 from hits.marketplace.models import Worker
 
 register = template.Library()

@@ -8,7 +8,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 
-from hits.domain.money import format_dollars, parse_usd
+from hits.domain.money.usd import format_dollars, parse_usd
 from hits.marketplace.errors import Refused
 from hits.marketplace.models import Requester
 from hits.marketplace.selectors import accounts as selectors

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from django.http import StreamingHttpResponse
 
-from hits.domain.csv_download import csv_lines
+from hits.domain.files.csv_download import csv_lines
 
 
 def csv_response(

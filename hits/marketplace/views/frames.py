@@ -6,7 +6,7 @@ from django.conf import settings
 from django.http import HttpRequest
 from django.urls import reverse
 
-from hits.domain.external_question import NO_ASSIGNMENT, frame_url
+from hits.domain.mturk_formats.external_question import NO_ASSIGNMENT, frame_url
 from hits.marketplace.models import HIT, Attempt, QuestionKind, Worker
 from hits.marketplace.selectors.questions import preview_token, task_token
 from hits.marketplace.services import attempts

@@ -9,7 +9,7 @@ from typing import Any
 
 from django import forms
 
-from hits.domain.money import format_usd
+from hits.domain.money.usd import format_usd
 from hits.marketplace.models import Payout, Worker
 from hits.marketplace.services import payout_file, payouts
 from hits.marketplace.services.payouts import FieldRefused, Transfer

@@ -14,7 +14,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from hits.domain.money import format_dollars, format_usd
+from hits.domain.money.usd import format_dollars, format_usd
 from hits.marketplace.selectors import statements
 from hits.marketplace.services import payout_file, payouts
 from hits.marketplace.services.payout_file import COLUMNS, FileRefused

@@ -10,6 +10,7 @@ from django.utils.translation import gettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
+from hits.domain.content_security_policy import QUESTION_FORM_MEDIA
 from hits.marketplace.errors import Refused
 from hits.marketplace.formats.form_answers import bind, read_answers
 from hits.marketplace.formats.question_form import parse_question_form
@@ -23,7 +24,6 @@ from hits.marketplace.selectors.requestable import (
 from hits.marketplace.services import qualification_requests
 
 from .access import worker_required
-from .form_media import FORM_MEDIA
 
 
 @never_cache
@@ -58,7 +58,7 @@ def ask(request: HttpRequest, type_id: str, worker: Worker) -> HttpResponse:
 
 @never_cache
 @require_http_methods(["GET", "POST"])
-@csp_update(FORM_MEDIA)
+@csp_update(QUESTION_FORM_MEDIA)
 @worker_required
 def test(request: HttpRequest, type_id: str, worker: Worker) -> HttpResponse:
     """Show the test that the worker has started, or take its answers."""

@@ -10,7 +10,7 @@ from django.utils.translation import gettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 
-from hits.domain.countries import by_name, country_name
+from hits.domain.workers.countries import by_name, country_name
 from hits.marketplace.errors import Refused
 from hits.marketplace.models import Clock, Worker
 from hits.marketplace.selectors.holdings import shown_holdings

@@ -15,7 +15,8 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.clickjacking import xframe_options_exempt
 from django.views.decorators.http import require_safe
 
-from hits.domain.external_question import NO_ASSIGNMENT
+from hits.domain import content_security_policy
+from hits.domain.mturk_formats.external_question import NO_ASSIGNMENT
 from hits.marketplace.formats.html_question import parse_html_question, prepare_page, with_first_script
 from hits.marketplace.models import Clock
 from hits.marketplace.selectors.questions import find_page
@@ -32,7 +33,7 @@ def question(request: HttpRequest, token: str) -> HttpResponse:
     page = find_page(token, Clock.now())
     if page is None:
         response = render(request, "marketplace/question_closed.html", status=403)
-        return _framed(response, "default-src 'self'; base-uri 'none'; form-action 'none'")
+        return _framed(response, content_security_policy.REFUSED_QUESTION)
     attempt = page.attempt
     html = prepare_page(
         parse_html_question(page.hit.question).html,
@@ -42,14 +43,15 @@ def question(request: HttpRequest, token: str) -> HttpResponse:
     for name in ("marketplace/page-dialogs.js", "js/hit/forgotten-storage.js"):
         html = with_first_script(html, f"{settings.HIT_ORIGIN}{static(name)}")
     # A preview's form goes nowhere, whatever its script does.
-    return _framed(
-        HttpResponse(html), "sandbox allow-scripts allow-forms" if attempt else "sandbox allow-scripts"
-    )
+    policy = content_security_policy.SANDBOX_WITH_FORMS if attempt else content_security_policy.SANDBOX
+    return _framed(HttpResponse(html), policy)
 
 
 def _framed(response: HttpResponse, policy: str) -> HttpResponse:
     """Set the whole policy (the middleware leaves one that is there alone)."""
-    response["Content-Security-Policy"] = f"{policy}; frame-ancestors {settings.PUBLIC_URL}"
+    response["Content-Security-Policy"] = content_security_policy.html_question(
+        policy=policy, framed_by=settings.PUBLIC_URL
+    )
     # The address names the worker and carries the secret; what the page loads from elsewhere must not learn it.
     response["Referrer-Policy"] = "no-referrer"
     return response

@@ -12,8 +12,8 @@ from django.shortcuts import get_object_or_404, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 
-from hits.domain.csv_download import words
-from hits.domain.money import format_usd
+from hits.domain.files.csv_download import words
+from hits.domain.money.usd import format_usd
 from hits.marketplace.models import Clock, LedgerEntry, Requester, Worker
 from hits.marketplace.selectors import statements
 from hits.marketplace.selectors.statements import Span

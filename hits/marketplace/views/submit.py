@@ -13,6 +13,7 @@ from django.views.decorators.clickjacking import xframe_options_sameorigin
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods
 
+from hits.domain.content_security_policy import SAME_SITE_FRAMES
 from hits.domain.crashpoints import crash_point
 from hits.marketplace.errors import Refused
 from hits.marketplace.models import Clock
@@ -20,15 +21,13 @@ from hits.marketplace.services import attempts
 
 from .access import find_worker
 
-OWN_FRAME = {"frame-ancestors": ["'self'"]}
-
 
 @csrf_exempt
 @login_not_required
 @require_http_methods(["GET", "POST"])
 @never_cache
 @xframe_options_sameorigin
-@csp_replace(OWN_FRAME)  # type: ignore[arg-type]  # django-csp's types know no path parameters
+@csp_replace(SAME_SITE_FRAMES)  # type: ignore[arg-type]  # django-csp's types know no path parameters
 def submit_with_secret(request: HttpRequest, secret: str) -> HttpResponse:
     """Take an answer at the address that only the present attempt was given.
 
@@ -52,7 +51,7 @@ def submit_with_secret(request: HttpRequest, secret: str) -> HttpResponse:
 @login_not_required
 @never_cache
 @xframe_options_sameorigin
-@csp_replace(OWN_FRAME)
+@csp_replace(SAME_SITE_FRAMES)
 def submit_signed_in(request: HttpRequest) -> HttpResponse:
     """Take an answer at the bare address: from a signed-in worker, for their own open task only.
 

@@ -12,6 +12,7 @@ from django.utils.translation import gettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 
+from hits.domain.content_security_policy import QUESTION_FORM_MEDIA
 from hits.marketplace.errors import Refused
 from hits.marketplace.formats.form_answers import BoundForm, bind, read_answers
 from hits.marketplace.formats.question_form import parse_question_form
@@ -20,14 +21,13 @@ from hits.marketplace.selectors import worker as own
 from hits.marketplace.services import attempts
 
 from .access import worker_required
-from .form_media import FORM_MEDIA
 from .frames import task_frame
 from .work import FRAMES
 
 
 @never_cache
 @require_GET
-@csp_update(FRAMES | FORM_MEDIA)
+@csp_update(FRAMES | QUESTION_FORM_MEDIA)
 @worker_required
 def task(request: HttpRequest, assignment_id: str, worker: Worker) -> HttpResponse:
     """Show the worker's open task, or how the attempt ended."""
@@ -43,7 +43,7 @@ def task(request: HttpRequest, assignment_id: str, worker: Worker) -> HttpRespon
 
 
 @require_POST
-@csp_update(FORM_MEDIA)
+@csp_update(QUESTION_FORM_MEDIA)
 @worker_required
 def answer_form(request: HttpRequest, assignment_id: str, worker: Worker) -> HttpResponse:
     """Hand in a QuestionForm; with a problem the page comes back with everything that was typed."""

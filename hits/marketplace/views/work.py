@@ -13,6 +13,7 @@ from django.utils.translation import gettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 
+from hits.domain.content_security_policy import QUESTION_FORM_MEDIA, task_frames
 from hits.marketplace.errors import Refused
 from hits.marketplace.formats.form_answers import bind
 from hits.marketplace.formats.question_form import parse_question_form
@@ -23,13 +24,12 @@ from hits.marketplace.selectors import worker as own
 from hits.marketplace.services import attempts, lifecycle
 
 from .access import worker_required
-from .form_media import FORM_MEDIA
 from .frames import preview_frame
 
 PER_PAGE = 50
 UNREAD = 3  # of the newest messages on the work list; the menu counts all
 # The requester's page, and then our own answer to its form.
-FRAMES = {"frame-src": ["'self'", "https:", settings.HIT_ORIGIN]}
+FRAMES = task_frames(hit_origin=settings.HIT_ORIGIN)
 
 
 @never_cache
@@ -56,7 +56,7 @@ def work_list(request: HttpRequest, worker: Worker) -> HttpResponse:
 
 @never_cache
 @require_GET
-@csp_update(FRAMES | FORM_MEDIA)
+@csp_update(FRAMES | QUESTION_FORM_MEDIA)
 @worker_required
 def preview(request: HttpRequest, hit_type_id: str, worker: Worker) -> HttpResponse:
     """Show a task without taking it, or why it cannot be looked at: no clock runs, nothing is submitted."""

@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from tests.kinds.photo_verdict.kind import KIND
-from validation.domain.control_types import Attention, Own
-from validation.domain.spec import Dimension, ItemView, JudgingSpec, Scale
+from validation.domain.judging.quality_check_types import Attention, Own
+from validation.domain.judging.spec import Dimension, ItemView, JudgingSpec, Scale
 
 
 class PhotoVerdictSpec(JudgingSpec):

@@ -5,8 +5,8 @@ from typing import Any, ClassVar
 
 from pydantic import Field
 
-from hits.domain.facts import ImageFacts
-from hits.domain.records import Record
+from hits.domain.answers.records import Record
+from hits.domain.images.image_facts import ImageFacts
 from hits.domain.states import Purpose
 from hits.kind import HitKind, Schema
 

@@ -7,9 +7,9 @@ A key, as the published leaderboard has it, is ``{"test_id_map": {id: {Input_iid
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from validation.domain.judgment_files import number_on
-from validation.domain.judgment_rows import MAX_ID, FileError, Given, checked_id, text_of
-from validation.domain.spec import Dimension
+from validation.domain.judging.judgment_rows import MAX_ID, FileError, Given, checked_id, text_of
+from validation.domain.judging.spec import Dimension
+from validation.domain.reports.judgment_files import number_on
 
 ANNOTATORS = ("annot1", "annot2")
 

@@ -3,10 +3,18 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
-from validation.domain.control_types import Attention, ControlError, Own, content_words
-from validation.domain.judgment_rows import Given
-from validation.domain.material import SetToJudge
-from validation.domain.spec import Dimension, ItemView, JudgedLabel, JudgingSpec, Label, Material, Scale
+from validation.domain.judging.judgment_rows import Given
+from validation.domain.judging.quality_check_types import Attention, ControlError, Own, content_words
+from validation.domain.judging.round_material import SetToJudge
+from validation.domain.judging.spec import (
+    Dimension,
+    ItemView,
+    JudgedLabel,
+    JudgingSpec,
+    Label,
+    Material,
+    Scale,
+)
 from validation.kinds.likert_comparison.answer_key import from_key
 from validation.kinds.likert_comparison.kind import KIND
 from validation.kinds.likert_comparison.ratings import Rating

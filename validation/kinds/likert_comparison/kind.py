@@ -7,10 +7,10 @@ from typing import Any, ClassVar, Final, Literal
 
 from pydantic import Field, field_validator
 
-from hits.domain.evidence import Row
-from hits.domain.facts import ImageFacts
+from hits.domain.answers.evidence import Row
+from hits.domain.answers.text import MAX_CLUE, MAX_INFERENCE
+from hits.domain.images.image_facts import ImageFacts
 from hits.domain.states import Purpose
-from hits.domain.text import MAX_CLUE, MAX_INFERENCE
 from hits.kind import FieldError, HitKind, Schema, UnitBox
 from validation.kinds.likert_comparison.ratings import Rating
 

@@ -3,8 +3,16 @@
 from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
-from validation.domain.material import RegionsToMatch
-from validation.domain.spec import Dimension, ItemView, JudgedLabel, JudgingSpec, Label, Material, Scale
+from validation.domain.judging.round_material import RegionsToMatch
+from validation.domain.judging.spec import (
+    Dimension,
+    ItemView,
+    JudgedLabel,
+    JudgingSpec,
+    Label,
+    Material,
+    Scale,
+)
 from validation.kinds.localization_match.kind import KIND
 
 MATCH = Dimension(

@@ -8,12 +8,12 @@ from typing import Any, ClassVar
 
 from pydantic import Field, ValidationInfo, field_validator
 
-from hits.domain.evidence import Row
-from hits.domain.facts import ImageFacts
+from hits.domain.answers.evidence import Row
+from hits.domain.answers.text import MAX_INFERENCE
+from hits.domain.images.image_facts import ImageFacts
 from hits.domain.states import Purpose
-from hits.domain.text import MAX_INFERENCE
 from hits.kind import FieldError, HitKind, Schema, UnitBox
-from validation.domain.localization import LEAST_PAIRS, MOST_PAIRS
+from validation.domain.reports.localization import LEAST_PAIRS, MOST_PAIRS
 
 COLOURS = 5  # observation colours; from the sixth region on they come again, with another letter
 _ID = r"^[0-9a-f]{16}$"

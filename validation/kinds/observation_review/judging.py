@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
-from validation.domain.control_types import Attention, Own, content_words
-from validation.domain.material import RecordToJudge
-from validation.domain.spec import Dimension, ItemView, JudgingSpec, Material, Scale
+from validation.domain.judging.quality_check_types import Attention, Own, content_words
+from validation.domain.judging.round_material import RecordToJudge
+from validation.domain.judging.spec import Dimension, ItemView, JudgingSpec, Material, Scale
 from validation.kinds.observation_review import scales
 from validation.kinds.observation_review.kind import KIND
 from validation.kinds.observation_review.scales import POSITIVE, SCALES, WORDS

@@ -5,9 +5,9 @@ from typing import Any, ClassVar
 
 from pydantic import Field
 
-from hits.domain.facts import ImageFacts
+from hits.domain.answers.text import MAX_CLUE, MAX_INFERENCE
+from hits.domain.images.image_facts import ImageFacts
 from hits.domain.states import Purpose
-from hits.domain.text import MAX_CLUE, MAX_INFERENCE
 from hits.kind import FieldError, HitKind, Schema, UnitBox
 from validation.kinds.observation_review.scales import BoxFit, Interest, Reasonable
 

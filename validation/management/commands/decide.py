@@ -7,7 +7,7 @@ from typing import Any
 
 from hits.management.base import DeerstalkerCommand, bad_input, emit_json
 from hits.management.rows import project_called
-from validation.domain.decisions import Rule, RuleError
+from validation.domain.reports.decisions import Rule, RuleError
 from validation.registry import decided
 from validation.selectors.decisions import rules_now
 from validation.services.decisions import decide_items

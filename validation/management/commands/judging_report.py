@@ -7,7 +7,7 @@ from typing import Any
 
 from hits.management.base import DeerstalkerCommand, emit_json
 from hits.management.rows import project_called
-from validation.domain.spec import JudgingSpec
+from validation.domain.judging.spec import JudgingSpec
 from validation.models import JudgingReport
 from validation.registry import names, spec_of
 from validation.services.rater_rows import MadeRows, make_rows

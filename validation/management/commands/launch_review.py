@@ -4,15 +4,15 @@ import secrets
 from argparse import ArgumentParser
 from typing import Any
 
-from hits.domain.pool import Pool
+from hits.domain.workers.qualification_pools import Pool
 from hits.management.base import DeerstalkerCommand, bad_input
 from hits.management.publishing import account_cents, emit_published, publish_launched
 from hits.management.rows import project_called
 from hits.models import Project
-from hits.services.access import ASKED_FOR, access_for
-from hits.services.launch import Terms
-from validation.domain.control_types import ControlError, Rates
-from validation.domain.sampling import Allotment, How, Selection, SelectionError, Stratum
+from hits.services.launching.eligibility import ASKED_FOR, access_for
+from hits.services.launching.terms import Terms
+from validation.domain.judging.quality_check_types import ControlError, Rates
+from validation.domain.judging.sampling import Allotment, How, Selection, SelectionError, Stratum
 from validation.selectors.judging import found_by
 from validation.services.judging import RoundPlan, launch_review, usual_pool
 

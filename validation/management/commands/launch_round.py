@@ -9,9 +9,9 @@ from hits.management.base import DeerstalkerCommand, bad_input
 from hits.management.publishing import account_cents, emit_published, publish_launched
 from hits.management.rows import project_called
 from hits.models import Batch, Project
-from hits.selectors.images import usable
-from hits.services.launch import Terms
-from validation.domain.outcome import PassRule
+from hits.selectors.images.images import usable
+from hits.services.launching.terms import Terms
+from validation.domain.qualification.outcome import PassRule
 from validation.services.rounds import (
     Admission,
     Question,

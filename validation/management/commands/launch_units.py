@@ -6,15 +6,15 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
-from hits.domain.kept_json import readable
-from hits.domain.unit_files import MAX_BYTES, MOST_PROBLEMS
+from hits.domain.answers.storable_json import readable
+from hits.domain.units.unit_files import MAX_BYTES, MOST_PROBLEMS
 from hits.management.base import DeerstalkerCommand, bad_input
 from hits.management.launching import add_terms, terms_of
 from hits.management.publishing import emit_published, publish_launched
 from hits.management.rows import project_called
 from hits.services.errors import Refused
-from hits.services.unit_files import BadUnits, example
-from validation.domain.control_types import ControlError, Rates
+from hits.services.launching.unit_files import BadUnits, example
+from validation.domain.judging.quality_check_types import ControlError, Rates
 from validation.services.units import kind_from_units, launch_from_file, read_file
 
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from hits.domain.exam import ExamScore
-from hits.domain.facts import ImageFacts
+from hits.domain.answers.exam import ExamScore
+from hits.domain.images.image_facts import ImageFacts
 from hits.domain.states import Purpose
 from hits.hints.card import Rule
 from hits.kind import InvalidAnswer, InvalidUnit

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from hits.domain.facts import ImageFacts
+from hits.domain.images.image_facts import ImageFacts
 from hits.domain.states import Purpose
 from hits.kind import InvalidAnswer, InvalidUnit
 from hits.kinds.sherlock_training.kind import KIND

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from django.conf import settings
 
-from hits.domain.money import format_dollars
+from hits.domain.money.usd import format_dollars
 from hits.marketplace.management.base import MarketplaceCommand
 from hits.marketplace.services.accounts import KeyPair, create_requester
 

@@ -3,7 +3,7 @@
 import argparse
 from typing import Any
 
-from hits.domain.money import format_dollars
+from hits.domain.money.usd import format_dollars
 from hits.marketplace.errors import Refused
 from hits.marketplace.management.base import MarketplaceCommand
 from hits.marketplace.models import Requester

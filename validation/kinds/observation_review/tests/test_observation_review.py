@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from hits.domain.facts import ImageFacts
+from hits.domain.images.image_facts import ImageFacts
 from hits.kind import InvalidAnswer, InvalidUnit
 from validation.kinds.observation_review.kind import KIND
 

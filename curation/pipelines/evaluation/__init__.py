@@ -1,0 +1,1 @@
+"""Evaluate scorers, encoders, people and shortcuts on a split of a sealed version, and analyse errors."""

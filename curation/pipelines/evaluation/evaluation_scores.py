@@ -1,0 +1,21 @@
+"""What an evaluation scored, in the form in which error analyses and audits take it."""
+
+from curation.models import Evaluation
+from curation.selectors.evaluations import compared_scores
+from hits.services.errors import Refused
+from validation.domain.reports.leaderboard import test_id
+
+
+def comparison_scores(evaluation: Evaluation) -> dict[str, float]:
+    """Return the scores of the comparison task by ``validation.domain.reports.leaderboard.test_id``.
+
+    Raises:
+        Refused: it has none.
+    """
+    scores = compared_scores(evaluation)
+    if not scores:
+        raise Refused(
+            f"evaluation {evaluation.pk}: has no scores of the comparison task; evaluate a scorer on a version with "
+            "rated sets"
+        )
+    return {test_id(instance, candidate): score for (instance, candidate), score in scores.items()}

@@ -1,0 +1,85 @@
+"""A trained text classifier as a toxicity scorer: from a local folder, or by its name on the hub."""
+
+from collections.abc import Mapping, Sequence
+
+from curation.features.encoder import EncoderUnavailable
+from curation.features.weights import SHA, folder_of, folder_sha256, hub_commit
+from curation.pipelines.texts.texts_common import installed
+from curation.texts.toxicity import Finding
+
+LONGEST = 128  # tokens of a text; a clue or an inference has about seven words
+BATCH = 64
+TOXIC_LABELS = ("toxic", "toxicity", "label_1")
+
+
+class Classifier:
+    """A transformers sequence classifier, one of whose labels means toxic. It names no words.
+
+    Labels that exclude one another share one (softmax); several that may hold at once, or a single one, have a
+    probability each (sigmoid), as the model's own configuration says.
+
+    Args:
+        place: a folder with config.json, model.safetensors and tokenizer, or a hub id. label: the label that means
+            toxic; empty is the one called toxic, toxicity or LABEL_1.
+
+    Raises:
+        EncoderUnavailable: it cannot be loaded, or no label fits; the message says which there are.
+    """
+
+    def __init__(self, place: str, label: str = "") -> None:
+        from safetensors import SafetensorError
+        from transformers import AutoModelForSequenceClassification, AutoTokenizer
+        from transformers.utils.logging import disable_progress_bar
+
+        disable_progress_bar()
+        folder = folder_of(place, EncoderUnavailable)
+        here = folder is not None
+        try:
+            commit = "" if here else hub_commit(place)
+            revision = commit or "main"
+            self._tokenizer = AutoTokenizer.from_pretrained(place, local_files_only=here, revision=revision)
+            self._model = AutoModelForSequenceClassification.from_pretrained(
+                place, local_files_only=here, use_safetensors=True, revision=revision
+            )
+        except (OSError, ValueError, SafetensorError) as error:
+            reason = str(error).strip().splitlines()[0]
+            raise EncoderUnavailable(
+                f"scorer hf:{place}: {reason} (weights are read as safetensors alone, pickled ones never)"
+            ) from error
+        self._model.eval()
+        self._column = _column(self._model.config.id2label, label, place)
+        kind = self._model.config.problem_type
+        self._excludes = self._model.config.num_labels > 1 and kind != "multi_label_classification"
+        self.name = f"hf:{folder.name if folder else place}"
+        weights = SHA + folder_sha256(folder) if folder else commit
+        self.revision = f"{weights}, transformers {installed('transformers')}"
+
+    def score(self, texts: Sequence[str]) -> list[Finding]:
+        """Return the probability of the toxic label for each text."""
+        found: list[Finding] = []
+        for start in range(0, len(texts), BATCH):
+            found += [Finding(value) for value in self._probabilities(list(texts[start : start + BATCH]))]
+        return found
+
+    def _probabilities(self, texts: list[str]) -> list[float]:
+        import torch
+
+        inputs = self._tokenizer(
+            texts, padding=True, truncation=True, max_length=LONGEST, return_tensors="pt"
+        )
+        with torch.inference_mode():
+            logits = self._model(**inputs).logits  # (n, labels)
+        chances = logits.softmax(dim=-1) if self._excludes else logits.sigmoid()
+        return [float(chance) for chance in chances[:, self._column]]
+
+
+def _column(names: Mapping[int, str], label: str, place: str) -> int:
+    wanted = (label.casefold(),) if label else TOXIC_LABELS
+    known = {name.casefold(): int(column) for column, name in names.items()}
+    if not label and len(known) == 1:
+        return next(iter(known.values()))
+    for name in wanted:
+        if name in known:
+            return known[name]
+    said = f"none of its labels is called {label}" if label else "it does not say which label means toxic"
+    raise EncoderUnavailable(f"scorer hf:{place}: {said}; give one of {', '.join(names.values())}")

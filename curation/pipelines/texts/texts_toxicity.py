@@ -1,0 +1,209 @@
+"""Score texts for toxicity, so that people read the highest. Chunks of scores are kept as they come.
+
+Source: paper 000 A.4: 10K random pairs of each split, the 50 that score highest in each read by hand.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
+from typing import Any, Protocol
+
+import numpy as np
+from django.contrib.auth.models import AbstractBaseUser
+from django.db.models import Count
+
+from curation.models import PairText, TextAnalysis, TextScore
+from curation.pipelines.texts.texts_classifier import Classifier
+from curation.pipelines.texts.texts_common import origin
+from curation.records import InvalidInput
+from curation.selectors.texts import TextPair, top_scores
+from curation.services.texts import (
+    FROM_FILE,
+    MODEL_PREFIX,
+    WORD_LIST,
+    Found,
+    ToxicityOptions,
+    add_scores,
+    begin_scores,
+    finish_scores,
+    kept_file,
+)
+from curation.texts.files import Score, read_scores
+from curation.texts.sample import sample_by_split
+from curation.texts.toxicity import Finding, ToxicityScorer, WordList
+from hits.models import Project
+from hits.services.errors import Refused
+from hits.services.jobs.jobs import Progress
+
+CHUNK = 500  # pairs between two looks at the job's row
+BINS = 20
+Text = tuple[TextPair, PairText]
+
+
+class Source(Protocol):
+    """Where scores come from, and which texts it says something about."""
+
+    name: str
+    revision: str
+    unmatched: int
+
+    def covers(self, pair: TextPair) -> list[PairText]:
+        """Return which texts of a pair have a score."""
+        ...
+
+    def findings(self, texts: Sequence[Text]) -> list[Finding]:
+        """Return one finding per text that it covers."""
+        ...
+
+
+class Read:
+    """Scores of a scorer that reads every text."""
+
+    unmatched = 0
+
+    def __init__(self, scorer: ToxicityScorer) -> None:
+        self._scorer = scorer
+        self.name, self.revision = scorer.name, scorer.revision
+
+    def covers(self, pair: TextPair) -> list[PairText]:
+        """Return both."""
+        return list(PairText)
+
+    def findings(self, texts: Sequence[Text]) -> list[Finding]:
+        """Return one finding per text."""
+        return self._scorer.score([str(getattr(pair, field.value)) for pair, field in texts])
+
+
+class Given:
+    """Scores of a file, such as another service's; ``unmatched`` rows are about no approved pair.
+
+    Raises:
+        Refused: a row that is no score, or none is about an approved pair.
+    """
+
+    def __init__(self, options: ToxicityOptions, pairs: Sequence[TextPair]) -> None:
+        self.name = options.file_name or "file"
+        try:
+            self._scores: Mapping[Score, float] = read_scores(kept_file(options.file))
+        except InvalidInput as error:
+            raise Refused(f"{self.name}: {error}") from error
+        self.revision = options.file.rsplit("/", 1)[-1]
+        self.unmatched = len(self._scores) - sum(len(self.covers(pair)) for pair in pairs)
+        if self.unmatched == len(self._scores):
+            example = next(iter(self._scores))[0]
+            raise Refused(
+                f"{self.name}: no row is about an approved pair, for instance {example[:40]!r}; "
+                "use the ids of the pairs as exports write them"
+            )
+
+    def covers(self, pair: TextPair) -> list[PairText]:
+        """Return the texts of a pair that the file scores."""
+        return [field for field in PairText if (pair.instance_id, field.value) in self._scores]
+
+    def findings(self, texts: Sequence[Text]) -> list[Finding]:
+        """Return the file's scores."""
+        return [Finding(self._scores[pair.instance_id, field.value]) for pair, field in texts]
+
+
+def score_toxicity(
+    *,
+    project: Project,
+    pairs: Sequence[TextPair],
+    options: ToxicityOptions,
+    by: AbstractBaseUser | None = None,
+    progress: Progress | None = None,
+    scorer: ToxicityScorer | None = None,
+) -> TextAnalysis:
+    """Return a finished analysis with its scores; what scores 0 is counted and not kept.
+
+    Args:
+        progress: of the job, if it is one; its cursor says which analysis to go on with.
+        scorer: the one that ``options`` name when absent.
+
+    Raises:
+        Refused: a file that fits no pair.
+        EncoderUnavailable: a model that cannot be had.
+    """
+    source = Read(scorer) if scorer is not None else _source(options, pairs)
+    pairs = [pair for pair in pairs if source.covers(pair)]
+    drawn = sample_by_split(
+        [pair.split for pair in pairs], options.sample, np.random.default_rng(options.seed)
+    )
+    sample = [pairs[row] for row in drawn]
+    provenance = origin(sample, scorer=source.name, scorer_revision=source.revision)
+    analysis, done = _begin(project, options, provenance, by, progress)
+    for start in range(done, len(sample), CHUNK):
+        few = sample[start : start + CHUNK]
+        add_scores(analysis=analysis, scores=_scores(analysis, few, source))
+        if progress is not None:
+            place = {"analysis": analysis.pk, "scored": start + len(few), "origin": provenance}
+            progress.advance(start + len(few), len(sample), **place)
+    found = Found(_result(analysis, sample, options, source), provenance, len(sample))
+    return finish_scores(analysis=analysis, found=found)
+
+
+def _source(options: ToxicityOptions, pairs: Sequence[TextPair]) -> Source:
+    if options.scorer == FROM_FILE:
+        return Given(options, pairs)
+    if options.scorer == WORD_LIST:
+        return Read(WordList())
+    return Read(Classifier(options.scorer.removeprefix(MODEL_PREFIX), options.label))
+
+
+def _begin(
+    project: Project,
+    options: ToxicityOptions,
+    provenance: Mapping[str, Any],
+    by: AbstractBaseUser | None,
+    progress: Progress | None,
+) -> tuple[TextAnalysis, int]:
+    """Return the analysis to fill, and how many pairs an earlier run of the job did, if all is as it was then."""
+    cursor = progress.job.cursor if progress is not None else {}
+    if cursor.get("origin") == provenance:
+        row = TextAnalysis.objects.filter(pk=cursor["analysis"], project=project, pairs=0).first()
+        if row is not None:
+            return row, int(cursor["scored"])
+    return begin_scores(project=project, options=options, by=by), 0
+
+
+def _scores(analysis: TextAnalysis, pairs: Sequence[TextPair], source: Source) -> Iterator[TextScore]:
+    texts = [(pair, field) for pair in pairs for field in source.covers(pair)]
+    for (pair, field), found in zip(texts, source.findings(texts), strict=True):
+        if found.score > 0:
+            detail = {"matches": [asdict(match) for match in found.matches]} if found.matches else {}
+            yield TextScore(
+                analysis=analysis,
+                observation_id=pair.pk,
+                field=field.value,
+                score=found.score,
+                detail=detail,
+            )
+
+
+def _result(
+    analysis: TextAnalysis, sample: Sequence[TextPair], options: ToxicityOptions, source: Source
+) -> dict[str, Any]:
+    pairs_of = Counter(pair.split for pair in sample)
+    texts_of: Counter[str] = Counter()
+    for pair in sample:
+        texts_of[pair.split] += len(source.covers(pair))
+    rows = analysis.scores.order_by().values_list("observation__image__split").annotate(Count("pk"))
+    above = dict(rows)
+    scores = np.fromiter(analysis.scores.order_by().values_list("score", flat=True).iterator(), np.float64)
+    bins, _ = np.histogram(scores, bins=BINS, range=(0, 1))
+    return {
+        "texts": texts_of.total(),
+        "above_zero": len(scores),
+        "bins": bins.tolist(),
+        "unmatched": source.unmatched,
+        "splits": [
+            {
+                "split": split,
+                "pairs": pairs_of[split],
+                "texts": texts_of[split],
+                "above_zero": above.get(split, 0),
+                "queue": top_scores(analysis, split, options.top),
+            }
+            for split in sorted(pairs_of)
+        ],
+    }

@@ -1,0 +1,209 @@
+"""Fit topics over clues and over inferences, and count how pairs flow from one to the other.
+
+Latent Dirichlet allocation by online variational Bayes (Hoffman et al. 2010), which sees a few texts at a time, over
+sparse word counts. Source of the analysis: paper 000 §3.2 and figure 2.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+import sklearn
+from numpy.typing import NDArray
+from scipy.sparse import csr_matrix
+from sklearn.decomposition import LatentDirichletAllocation
+from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS, CountVectorizer
+
+from curation.pipelines.texts.texts_common import origin
+from curation.selectors.texts import TextPair
+from curation.services.texts import Found, TopicOptions
+from curation.texts import topics as measures
+from curation.texts.words import HEDGES, PICTURED, topical_words
+from hits.services.errors import Refused
+from hits.services.jobs.jobs import Progress
+
+MOST_WORDS = 20_000  # of a vocabulary, the most frequent
+TOP_WORDS = 10
+EXAMPLES = 3
+LISTED_FLOWS = 60  # cells with example pairs, the largest
+LARGEST_BATCH = 2_048
+BATCHES_PER_PASS = 20  # at least, so that the fit of a small corpus moves too
+PERPLEXITY_TEXTS = 10_000
+FUNCTION_WORDS = (ENGLISH_STOP_WORDS - PICTURED) | HEDGES
+Step = Callable[[int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """Word counts (n, v) of n texts, and the v words."""
+
+    counts: Any
+    words: NDArray[np.object_]
+
+    @property
+    def has_words(self) -> NDArray[np.bool_]:
+        """Which texts (n,) hold a word of the vocabulary."""
+        return np.diff(self.counts.indptr) > 0
+
+
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """Topics of one kind of text, the largest first: shares (n, k) in texts, weights (k, v) of words."""
+
+    counted: Counted
+    shares: NDArray[np.float64]
+    weights: NDArray[np.float64]
+    likeliest: NDArray[np.int64]
+    perplexity: float
+
+
+def find_topics(pairs: Sequence[TextPair], options: TopicOptions, progress: Progress | None) -> Found:
+    """Fit both, and describe them.
+
+    Raises:
+        Refused: too few texts or words for so many topics.
+        Cancelled: somebody asked the job to stop.
+    """
+    counted = {
+        name: _counted(name, [str(getattr(pair, name)) for pair in pairs], options)
+        for name in ("clue", "inference")
+    }
+    steps = _Steps(2 * options.passes * len(pairs), progress)
+    clues = _fit(counted["clue"], options, steps)
+    inferences = _fit(counted["inference"], options, steps)
+    flow = measures.flow(clues.likeliest, inferences.likeliest, options.topics, options.topics)
+    result = {
+        "pairs": len(pairs),
+        "clues": _described(clues),
+        "inferences": _described(inferences),
+        "flow": flow.tolist(),
+        "times_chance": np.round(measures.times_chance(flow), 3).tolist(),
+        "in_flow": int(flow.sum()),
+        "examples": _examples(pairs, clues, inferences, flow),
+    }
+    return Found(result, origin(pairs, scikit_learn=sklearn.__version__), len(pairs))
+
+
+class _Steps:
+    """Counts texts that were looked at, for the job's row."""
+
+    def __init__(self, total: int, progress: Progress | None) -> None:
+        self._total, self._progress, self._done = total, progress, 0
+
+    def __call__(self, count: int) -> None:
+        self._done += count
+        if self._progress is not None:
+            self._progress.advance(min(self._done, self._total), total=self._total)
+
+
+def _counted(name: str, texts: Sequence[str], options: TopicOptions) -> Counted:
+    vectorizer = CountVectorizer(
+        analyzer=partial(topical_words, function_words=FUNCTION_WORDS),
+        min_df=options.least_texts,
+        max_features=MOST_WORDS,
+        dtype=np.int32,
+    )
+    try:
+        counts = csr_matrix(vectorizer.fit_transform(texts))
+    except ValueError as error:  # scikit-learn: no word is left
+        raise Refused(
+            f"{name}: no word is in {options.least_texts} of {len(texts)} texts; lower that number"
+        ) from error
+    words = vectorizer.get_feature_names_out()
+    if len(words) < options.topics:
+        raise Refused(f"{name}: {len(words)} words make no {options.topics} topics; ask for fewer")
+    return Counted(counts, words)
+
+
+def _fit(counted: Counted, options: TopicOptions, step: Step) -> Fitted:
+    generator = np.random.default_rng(options.seed)
+    known = np.flatnonzero(counted.has_words)
+    model = LatentDirichletAllocation(
+        n_components=options.topics,
+        learning_method="online",
+        total_samples=len(known),
+        random_state=options.seed,
+        n_jobs=1,
+    )
+    size = min(LARGEST_BATCH, max(1, -(-len(known) // BATCHES_PER_PASS)))
+    silent = counted.counts.shape[0] - len(known)
+    for _ in range(options.passes):
+        order = generator.permutation(known)
+        for start in range(0, len(order), size):
+            few = order[start : start + size]
+            model.partial_fit(counted.counts[few])
+            step(len(few))
+        step(silent)
+    shares = _shares(model, counted)
+    likeliest = measures.likeliest(shares, counted.has_words)
+    order = measures.by_size(likeliest, options.topics)
+    renamed = np.append(np.argsort(order), measures.NO_TOPIC)  # the last one is for texts without a topic
+    weights = model.components_ / model.components_.sum(axis=1, keepdims=True)
+    sample = generator.permutation(known)[:PERPLEXITY_TEXTS]
+    perplexity = float(model.perplexity(counted.counts[np.sort(sample)]))
+    return Fitted(counted, shares[:, order], weights[order], renamed[likeliest], perplexity)
+
+
+def _shares(model: LatentDirichletAllocation, counted: Counted) -> NDArray[np.float64]:
+    n = counted.counts.shape[0]
+    blocks = [
+        model.transform(counted.counts[start : start + LARGEST_BATCH]) for start in range(0, n, LARGEST_BATCH)
+    ]
+    return np.concatenate(blocks)
+
+
+def _described(fitted: Fitted) -> dict[str, Any]:
+    k = len(fitted.weights)
+    columns = measures.top_columns(fitted.weights, TOP_WORDS)
+    sizes = np.bincount(fitted.likeliest[fitted.likeliest >= 0], minlength=k)
+    coherences = [_coherence(fitted.counted, row) for row in columns]
+    known = [value for value in coherences if value is not None]
+    return {
+        "words": len(fitted.counted.words),
+        "without_words": int((~fitted.counted.has_words).sum()),
+        "perplexity": round(fitted.perplexity, 2),
+        "coherence": _rounded(float(np.mean(known)) if known else None),
+        "topics": [
+            {
+                "texts": int(sizes[topic]),
+                "share": round(float(sizes[topic] / max(1, sizes.sum())), 6),
+                "coherence": _rounded(coherences[topic]),
+                "words": [
+                    [str(fitted.counted.words[column]), round(float(fitted.weights[topic, column]), 5)]
+                    for column in columns[topic]
+                ],
+            }
+            for topic in range(k)
+        ],
+    }
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else round(value, 4)
+
+
+def _coherence(counted: Counted, columns: NDArray[np.int64]) -> float | None:
+    chosen = (counted.counts[:, columns] > 0).astype(np.int64)
+    together = np.asarray((chosen.T @ chosen).todense())
+    return measures.coherence(range(len(columns)), together, counted.counts.shape[0])
+
+
+def _examples(
+    pairs: Sequence[TextPair], clues: Fitted, inferences: Fitted, flow: NDArray[np.int64]
+) -> list[dict[str, Any]]:
+    """Pairs that stand for the largest cells of the flow, by key."""
+    largest = np.argsort(-flow, axis=None, kind="stable")[:LISTED_FLOWS]
+    cells = [divmod(int(cell), flow.shape[1]) for cell in largest if flow.flat[cell]]
+    return [
+        {
+            "clue": clue,
+            "inference": inference,
+            "pairs": [
+                pairs[row].pk
+                for row in measures.examples(clues.shares, inferences.shares, (clue, inference), EXAMPLES)
+            ],
+        }
+        for clue, inference in cells
+    ]

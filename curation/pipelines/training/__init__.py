@@ -1,0 +1,1 @@
+"""Train a scorer of the project, or import one."""

@@ -1,0 +1,111 @@
+"""Take a scorer's folder in: read it to its end, copy it, and only then write its row."""
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.db import transaction
+
+from curation.files import partial_folder, put_folder
+from curation.models import Scorer
+from curation.records import InvalidInput
+from curation.scorer.model.folder import LoadedScorer, files_of, load_scorer
+from curation.scorer.training.inputs import RUN
+from curation.selectors.scorers import BEST, scorer_called, scorer_folder
+from curation.services.scorers import keep_imported
+from hits.services.errors import Refused
+from hits.services.jobs.jobs import Progress
+
+STEPS = 3  # read, copied, read again
+_SETTINGS = ("region_mode", "text_mode", "crop")
+
+
+def import_scorer(progress: Progress) -> dict[str, Any]:
+    """Do a whole job. One that is run again after it made its row changes nothing.
+
+    Raises:
+        Refused: the folder holds no whole scorer, it cannot be copied, or the name was taken meanwhile.
+    """
+    job = progress.job
+    assert job.project is not None
+    source, name = Path(job.args["folder"]), job.args["name"]
+    try:
+        loaded = load_scorer(source)
+        progress.advance(1, STEPS)
+        standing = scorer_called(job.project, name)
+        if standing is not None and standing.weights_sha256 == loaded.sha256:
+            return _summary(standing)
+        row = _taken_in(progress, source, loaded)
+    except InvalidInput as error:
+        raise Refused(str(error)) from error
+    progress.log(f"{name} is taken in; its card's sha256 is {loaded.sha256}")
+    return _summary(row)
+
+
+def _taken_in(progress: Progress, source: Path, loaded: LoadedScorer) -> Scorer:
+    """Copy beside the place of all scorers, prove the copy, and give it its name together with its row."""
+    job = progress.job
+    assert job.project is not None
+    place = Path(settings.MEDIA_ROOT) / "scorers" / str(job.project.pk)
+    with partial_folder(place / "import") as partial:
+        _copy(source, partial / BEST)
+        progress.advance(2, STEPS)
+        if load_scorer(partial / BEST).sha256 != loaded.sha256:
+            raise InvalidInput(f"{source}: was changed while it was copied; take it in again")
+        progress.advance(STEPS, STEPS)
+        with transaction.atomic():
+            row = keep_imported(
+                project=job.project,
+                by=job.created_by,
+                name=job.args["name"],
+                facts=_facts(source, loaded),
+                weights_sha256=loaded.sha256,
+            )
+            folder = scorer_folder(row)
+            shutil.rmtree(folder, ignore_errors=True)  # of a row that was never committed
+            put_folder(partial, folder)
+        return row
+
+
+def _copy(source: Path, target: Path) -> None:
+    """Copy the card and the files that it names, nothing else that may lie there or elsewhere."""
+    names = files_of(source)
+    try:
+        target.mkdir(parents=True)
+        for name in names:
+            shutil.copyfile(source / name, target / name)
+    except OSError as error:
+        raise InvalidInput(f"{source}: cannot be copied ({error.strerror}); make room or mend it") from error
+
+
+def _facts(source: Path, loaded: LoadedScorer) -> dict[str, Any]:
+    card = loaded.card.as_json()
+    made = {
+        name: value for name, value in card["made"].items() if isinstance(value, str | int | float | bool)
+    }
+    return {
+        "config": {name: card[name] for name in _SETTINGS},
+        "provenance": {
+            "folder": source.name,
+            **made,
+            "dim": loaded.card.dim,
+            "side": loaded.card.side,
+            "parameters": sum(one.numel() for one in loaded.model.parameters()),
+            "rehearsal": bool(card["made"].get("rehearsal")) or _is_rehearsed_run(source.parent),
+        },
+    }
+
+
+def _is_rehearsed_run(folder: Path) -> bool:
+    """Whether a scorer's folder lies in that of a run on a rehearsal, so that the mark goes along."""
+    try:
+        run = json.loads((folder / RUN).read_text("utf-8"))
+        return bool(run["provenance"]["rehearsal"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return False
+
+
+def _summary(row: Scorer) -> dict[str, Any]:
+    return {"scorer": row.pk, "name": row.name, "weights_sha256": row.weights_sha256}

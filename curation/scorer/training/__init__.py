@@ -1,0 +1,1 @@
+"""The training of a scorer: batches, objective, loop, checkpoints, validation and journal."""

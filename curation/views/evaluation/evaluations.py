@@ -1,0 +1,259 @@
+"""Evaluations: what was measured, several beside one another, one with all its figures, and a form for more."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.core.paginator import Paginator
+from django.http import FileResponse, Http404, HttpRequest, HttpResponse, HttpResponseBase
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from curation.models import DatasetVersion, ErrorAnalysis, Evaluation
+from curation.selectors import error_analyses as analysed
+from curation.selectors.evaluations import evaluations as stored
+from curation.selectors.evaluations import predictions_file
+from curation.selectors.scorers import ready_scorers
+from curation.selectors.versions import sealed_versions, splits_of
+from curation.services.error_analysis import ErrorOptions, request_error_analysis
+from curation.services.evaluations import request_evaluation
+from curation.versions.families import family_of
+from curation.views.evaluation import evaluation_charts as charts
+from curation.views.evaluation import evaluation_sections as parts
+from curation.views.features import ENCODERS
+from hits.domain.images.region_drawing import RegionMode
+from hits.domain.states import OPEN_JOB_STATES, JobState
+from hits.forms import PageForm
+from hits.models import Project
+from hits.services.errors import Refused
+from hits.views.access import project_page
+from hits.views.who import person
+
+PER_PAGE = 20
+REGIONS = {
+    RegionMode.HIGHLIGHT: "Highlighted, as people see it",
+    RegionMode.NONE: "Not marked (no region)",
+    RegionMode.ONLY_REGION: "Alone (no context)",
+    RegionMode.HIDE: "Covered (only context)",
+    RegionMode.POSITION_ONLY: "Its place alone (position only)",
+}
+TEXTS = {"inference": "Inferences", "clue": "Clues (table 4 of the paper)"}
+PREDICTORS = {
+    "image": "Features of the image",
+    "text": "Mean vector of the inferences",
+    "agreement": "Human agreement alone",
+}
+SAID = ("version", "split", "recipe", "weights_sha256", "path")  # by the page itself
+GALLERIES = (
+    ("false_positives", "Worst false positives", "The model ranks them high, people find them bad."),
+    ("false_negatives", "Worst false negatives", "People find them good, the model ranks them low."),
+)
+
+
+class EvaluationForm(PageForm):
+    """What is evaluated, on what, and what of the photo it sees. A folder of weights is for the command line."""
+
+    encoder = forms.ChoiceField(label="Scorer or encoder")
+    version = forms.TypedChoiceField(label="Sealed version", coerce=int)
+    split = forms.ChoiceField(required=False, label="Split")
+    texts = forms.ChoiceField(choices=list(TEXTS.items()), label="Texts that are ranked")
+    region_mode = forms.ChoiceField(
+        choices=[("", "As the scorer was trained"), *REGIONS.items()], required=False
+    )
+
+    def __init__(self, project: Project, versions: list[DatasetVersion], *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        scorers = [(one.encoder_name, one.name) for one in ready_scorers(project)]
+        encoders = [(name, words) for name, words in ENCODERS.items() if name != "efficientnet-lite0"]
+        self.by_number = {version.pk: version for version in versions}
+        splits = dict.fromkeys(split for version in versions for split in splits_of(version))
+        named = [("Scorers of this project", scorers)] if scorers else []
+        choices: dict[str, Any] = {
+            "encoder": [*named, ("Encoders, not trained here", encoders)],
+            "version": [(version.pk, version.name) for version in versions],
+            "split": [(split, parts.split_words(split).capitalize()) for split in splits],
+        }
+        for name, offered in choices.items():
+            self.fields[name].choices = offered  # type: ignore[attr-defined]
+        self.fields["region_mode"].label = "Region"
+        self.fields[
+            "encoder"
+        ].help_text = "manage.py evaluate_scorer also takes a folder with weights: clip:FOLDER."
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@project_page()
+def evaluations(request: HttpRequest, project: Project) -> HttpResponse:
+    """List the project's evaluations, compare those of one kind, and start another one."""
+    versions = sealed_versions(project) if family_of(project).evaluates else []
+    start = {"encoder": request.GET.get("encoder", "")}
+    form = EvaluationForm(project, versions, request.POST or None, auto_id="evaluate_%s", initial=start)
+    status = 200
+    if request.method == "POST":
+        status = 400
+        if form.is_valid() and _started(request, project, form):
+            return redirect("evaluations", project.slug)
+    return render(request, "scoring/evaluations.html", _list(request, project, form), status=status)
+
+
+def _started(request: HttpRequest, project: Project, form: EvaluationForm) -> bool:
+    given = form.cleaned_data
+    try:
+        request_evaluation(
+            project=project,
+            by=person(request),
+            version=form.by_number[given["version"]],
+            split=given["split"],
+            encoder=given["encoder"],
+            texts=given["texts"],
+            region_mode=given["region_mode"],
+        )
+    except Refused as error:
+        form.add_error(None, f"Not started: {error}.")
+        return False
+    messages.success(request, "The evaluation is queued.")
+    return True
+
+
+def _list(request: HttpRequest, project: Project, form: EvaluationForm) -> dict[str, Any]:
+    rows = list(stored(project))
+    groups = parts.groups_of(rows)
+    chosen = next((one for one in groups if one.key == request.GET.get("of")), parts.most_telling(groups))
+    page = Paginator(rows, PER_PAGE).get_page(request.GET.get("page"))
+    return {
+        "project": project,
+        "section": "scorers",
+        "tab": "evaluations",
+        "form": form,
+        "versions": form.by_number,
+        "page": page,
+        "rows": [(one, parts.state_of(one), parts.cells(one)) for one in page],
+        "jobs": [one.job for one in rows if one.job is not None and one.job.state in OPEN_JOB_STATES],
+        "failed": next(
+            (one.job for one in rows[:1] if one.job is not None and one.job.state == JobState.FAILED), None
+        ),
+        "groups": groups,
+        "chosen": chosen,
+        "plots": parts.plots(chosen.rows, project.slug) if chosen else [],
+        "plotted": parts.MOST_PLOTTED,
+        "more": max(0, len(chosen.rows) - parts.MOST_PLOTTED) if chosen else 0,
+        "scatter": parts.scatter_of(chosen.rows, project.slug) if chosen else None,
+    }
+
+
+def _evaluation(project: Project, pk: int) -> Evaluation:
+    found = stored(project).filter(pk=pk).first()
+    if found is None:
+        raise Http404("There is no such page.")
+    return found
+
+
+@require_safe
+@project_page()
+def evaluation(request: HttpRequest, project: Project, evaluation_id: int) -> HttpResponse:
+    """Show all figures of an evaluation, what they rest on, and its error analyses."""
+    found = _evaluation(project, evaluation_id)
+    context = {
+        "project": project,
+        "section": "scorers",
+        "tab": "evaluations",
+        "evaluation": found,
+        "state": parts.state_of(found),
+        "source": parts.SOURCE_WORDS.get(found.source, found.source),
+        "split": parts.split_words(found.split),
+        "texts": parts.TEXT_WORDS.get(found.texts, found.texts),
+        "cells": parts.all_cells(found),
+        "compared": parts.compared_plot(found),
+        "meaning": parts.meaning_of(found),
+        "provenance": parts.facts_of(found.provenance, without=SAID),
+        # Once scored, the provenance names the encoder, and better: "scorer:1" is "Scorer first" there.
+        "options": parts.facts_of(found.options, without=(*SAID, *({"encoder"} & found.provenance.keys()))),
+        "has_predictions": predictions_file(found) is not None,
+        "analyses": analysed.analyses(found),
+        "jobs": [found.job] if found.job is not None and found.job.state in OPEN_JOB_STATES else [],
+    }
+    return render(request, "scoring/evaluation.html", context)
+
+
+@require_safe
+@project_page()
+def predictions(request: HttpRequest, project: Project, evaluation_id: int) -> HttpResponseBase:
+    """Send the scores of an evaluation in the leaderboard's layout."""
+    found = predictions_file(_evaluation(project, evaluation_id))
+    if found is None:
+        raise Http404("There are no predictions to send.")
+    return FileResponse(found.open("rb"), as_attachment=True, filename=found.name)
+
+
+@require_POST
+@project_page()
+def analyse(request: HttpRequest, project: Project, evaluation_id: int) -> HttpResponse:
+    """Queue an analysis of an evaluation's errors."""
+    found = _evaluation(project, evaluation_id)
+    try:
+        row = request_error_analysis(evaluation=found, options=ErrorOptions(), by=person(request))
+    except Refused as error:
+        messages.error(request, f"Not started: {str(error).rstrip('.')}.")
+        return redirect("evaluation", project.slug, found.pk)
+    messages.success(request, "The analysis of errors is queued.")
+    return redirect("error-analysis", project.slug, row.pk)
+
+
+@require_safe
+@project_page()
+def error_analysis(request: HttpRequest, project: Project, analysis_id: int) -> HttpResponse:
+    """Show how well errors are foretold, and the worst of them."""
+    found = analysed.analysis_numbered(project, analysis_id)
+    if found is None:
+        raise Http404("There is no such page.")
+    job = found.job
+    context = {
+        "project": project,
+        "section": "scorers",
+        "tab": "evaluations",
+        "analysis": found,
+        "evaluation": found.evaluation,
+        "split": parts.split_words(found.evaluation.split),
+        "jobs": [job] if job is not None and job.state in OPEN_JOB_STATES else [],
+        "failed": job if job is not None and job.state == JobState.FAILED else None,
+        "plot": _areas(found),
+        "predictors": _predictors(found),
+        "galleries": [
+            (name, title, words, analysed.gallery(found, name)) for name, title, words in GALLERIES
+        ],
+        "provenance": parts.facts_of(found.provenance),
+    }
+    return render(request, "scoring/errors.html", context)
+
+
+def _areas(found: ErrorAnalysis) -> charts.DotPlot | None:
+    predictors = found.figures.get("predictors", {})
+    rows = [
+        charts.Named(
+            words, "", {"ours": _over_chance(predictors[name]), "paper": {"value": predictors[name]["paper"]}}
+        )
+        for name, words in PREDICTORS.items()
+        if name in predictors
+    ]
+    chance = {"Chance": found.figures.get("chance", 50.0)}
+    return charts.dot_plot("Area under the ROC curve", rows, lines=chance, interval_words="95 % by chance")
+
+
+def _over_chance(area: Mapping[str, Any]) -> dict[str, float | None]:
+    """Return an area with the band of chance; an analysis from before it was reckoned has the area alone."""
+    chance = area.get("chance", {})
+    return {"value": area["value"], "low": chance.get("low"), "high": chance.get("high")}
+
+
+def _predictors(found: ErrorAnalysis) -> list[tuple[str, dict[str, Any], str]]:
+    predictors = found.figures.get("predictors", {})
+    return [
+        (
+            words,
+            predictors[name].get("chance", {}),
+            ", ".join(f"{fold:.0f}" for fold in predictors[name]["folds"]),
+        )
+        for name, words in PREDICTORS.items()
+        if name in predictors
+    ]

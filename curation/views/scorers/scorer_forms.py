@@ -1,0 +1,225 @@
+"""What people type to have a scorer trained, or to have one choose or be measured."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from django import forms
+
+from curation.models import DatasetVersion, Scorer
+from curation.records import InvalidInput
+from curation.scorer.config import TINY, TextMode, TrainingConfig
+from curation.selectors.scorers import SplitCount
+from curation.services.scorer_splits import VAL_SHARE
+from curation.services.scorers import PUBLISHED
+from curation.views.features import CROPS, PRECISIONS
+from hits.domain.images.region_drawing import RegionMode
+from hits.forms import PageForm
+from hits.services.errors import Refused
+
+DEFAULTS = TrainingConfig(model=PUBLISHED)
+PERCENT = 100
+REGION_MODES = {
+    RegionMode.HIGHLIGHT: "Highlighted (the paper’s)",
+    RegionMode.HIDE: "Hidden: only context",
+    RegionMode.ONLY_REGION: "Only the region, no context",
+    RegionMode.POSITION_ONLY: "Place and shape alone",
+    RegionMode.NONE: "Not shown: no region",
+}
+TEXT_MODES = {
+    TextMode.INFERENCE: "Inferences (the paper’s)",
+    TextMode.CLUE: "Clues",
+    TextMode.MULTITASK: "Both, told apart by a prefix",
+}
+MODELS = {
+    PUBLISHED: "CLIP ViT-B/16, fetched from its hub (the paper’s)",
+    "clip:openai/clip-vit-base-patch32": "CLIP ViT-B/32, fetched from its hub",
+    "clip:openai/clip-vit-large-patch14": "CLIP ViT-L/14, fetched from its hub",
+    TINY: "Tiny: random weights, to try the way",
+}
+SPLITS = {"train": "Train", "val": "Val", "test": "Test", "none": "Photos of no split"}
+SWITCHES = ("augment", "reduce_on_plateau", "compile")
+_OWN = "own"  # the version's own splits
+
+
+def model_choices(scorers: Sequence[Scorer]) -> list[tuple[str, str]]:
+    """Return what training may start from: published models, and the project's ready scorers."""
+    return [*MODELS.items(), *((one.encoder_name, f"Scorer {one.name}, trained further") for one in scorers)]
+
+
+def sensible(pairs: int) -> dict[str, int]:
+    """Return settings for so many pairs: the paper's, or for few pairs a smaller batch and a shorter warm-up.
+
+    A quarter of the pairs in a batch leaves four steps an epoch, so that there is something to learn from.
+    """
+    batch = 2
+    while batch * 2 <= min(DEFAULTS.batch_size, pairs // 4):
+        batch *= 2
+    an_epoch = max(1, pairs // batch)
+    return {
+        "batch_size": batch,
+        "warmup_steps": min(DEFAULTS.warmup_steps, DEFAULTS.epochs * an_epoch // 4),
+        "checkpoint_every": min(DEFAULTS.checkpoint_every, an_epoch),
+    }
+
+
+class TrainingForm(PageForm):
+    """On which version a scorer is trained, from what, and how. The paper's values are the defaults."""
+
+    name = forms.CharField(max_length=60, label="Name", help_text="Commands call it scorer: and this name.")
+    version = forms.ChoiceField(
+        label="Version", help_text="Sealed ones only, so that its pairs never change."
+    )
+    train_split = forms.ChoiceField(required=False, label="Train on")
+    val_split = forms.ChoiceField(
+        required=False, label="Choose the checkpoint by", help_text="The one with the best P@1 is kept."
+    )
+    model = forms.ChoiceField(label="Start from")
+    text_mode = forms.ChoiceField(choices=list(TEXT_MODES.items()), label="Texts")
+    region_mode = forms.ChoiceField(choices=list(REGION_MODES.items()), label="Region")
+    crop = forms.ChoiceField(choices=list(CROPS.items()), label="Photos that are no square")
+    batch_size = forms.IntegerField(
+        min_value=2,
+        label="Batch size",
+        help_text="Pairs a step; all others of the batch are negatives. The paper: 512 for ViT-B/16.",
+    )
+    epochs = forms.IntegerField(
+        min_value=1,
+        initial=DEFAULTS.epochs,
+        label="Epochs",
+        help_text="Passes over the pairs. The published recipe: 5.",
+    )
+    learning_rate = forms.FloatField(
+        initial="1e-5", label="Learning rate", help_text="Of AdamW. The paper: 1e-5."
+    )
+    warmup_steps = forms.IntegerField(
+        min_value=0, label="Warm-up steps", help_text="The rate rises over so many. The paper: 500 or 1,000."
+    )
+    checkpoint_every = forms.IntegerField(
+        min_value=1, label="Steps between validations", help_text="The paper: 300."
+    )
+    chunk_size = forms.IntegerField(
+        min_value=0,
+        initial=0,
+        label="Pairs in memory",
+        help_text="0 is the whole batch. Fewer, by gradient caching, give the same gradients in less memory.",
+    )
+    max_steps = forms.IntegerField(
+        min_value=0, initial=0, label="Most steps", help_text="0 sets no end but the epochs."
+    )
+    patience = forms.IntegerField(
+        min_value=0,
+        initial=0,
+        label="Patience",
+        help_text="So many validations without a better P@1 end it; 0 is never.",
+    )
+    weight_decay = forms.FloatField(min_value=0, initial=DEFAULTS.weight_decay, label="Weight decay")
+    grayscale = forms.FloatField(
+        min_value=0, max_value=1, initial=DEFAULTS.grayscale, label="Share of grey pictures"
+    )
+    val_share = forms.FloatField(
+        min_value=1,
+        max_value=90,
+        initial=int(PERCENT * VAL_SHARE),
+        label="Photos held for validation, %",
+        help_text="Where one split serves both. Whole photos, drawn by the seed.",
+    )
+    precision = forms.ChoiceField(choices=list(PRECISIONS.items()), label="Precision")
+    processes = forms.IntegerField(
+        min_value=1, initial=1, label="Processes", help_text="More than one work together by torchrun."
+    )
+    seed = forms.IntegerField(min_value=0, initial=0, label="Seed", help_text="Of every random draw.")
+    augment = forms.BooleanField(
+        required=False, initial=True, label="Augment the pictures, as the paper does"
+    )
+    reduce_on_plateau = forms.BooleanField(
+        required=False, label="A tenth of the rate when validation stalls, as the published code does"
+    )
+    compile = forms.BooleanField(required=False, label="Compile the towers, which pays on long runs on a GPU")
+
+    def __init__(
+        self,
+        versions: Mapping[DatasetVersion, Mapping[str, SplitCount]],
+        scorers: Sequence[Scorer],
+        *args: Any,
+        **kwargs: Any,
+    ) -> None:
+        """Take the sealed versions with the counts of their splits, and the ready scorers; both newest first."""
+        super().__init__(*args, auto_id="train_%s", **kwargs)
+        self._versions = {str(version.pk): version for version in versions}
+        named = [(str(version.pk), _version_words(version, counts)) for version, counts in versions.items()]
+        present = {split or "none" for counts in versions.values() for split in counts}
+        splits = [(_OWN, "The version’s own"), *((n, words) for n, words in SPLITS.items() if n in present)]
+        choices = {
+            "version": named,
+            "train_split": splits,
+            "val_split": splits,
+            "model": model_choices(scorers),
+        }
+        for name, offered in choices.items():
+            self.fields[name].choices = offered  # type: ignore[attr-defined]
+        for name, value in sensible(_to_train_on(next(iter(versions.values()), {}))).items():
+            self.fields[name].initial = value
+
+    @property
+    def advanced(self) -> list[forms.BoundField]:
+        """The settings that are folded away."""
+        names = ("val_share", "warmup_steps", "checkpoint_every", "chunk_size", "max_steps", "patience")
+        return [
+            self[name] for name in (*names, "weight_decay", "grayscale", "precision", "processes", "seed")
+        ]
+
+    @property
+    def switches(self) -> list[forms.BoundField]:
+        """The folded settings that are on or off."""
+        return [self[name] for name in SWITCHES]
+
+    @property
+    def shows_advanced(self) -> bool:
+        """Whether something that is folded away has to be mended."""
+        return any(field.name in self.errors for field in (*self.advanced, *self.switches))
+
+    @property
+    def config(self) -> TrainingConfig:
+        """The settings; the form has to be valid. Raises InvalidInput for what does not go together."""
+        given = {name: self.cleaned_data[name] for name in asdict(DEFAULTS) if name in self.cleaned_data}
+        return TrainingConfig.from_json(given)
+
+    @property
+    def wanted(self) -> dict[str, Any]:
+        """What ``request_training`` takes beside project and person; the form has to be valid."""
+        given = self.cleaned_data
+        return {
+            "version": self._versions[given["version"]],
+            "name": given["name"],
+            "config": self.config,
+            "train_split": _split(given["train_split"]),
+            "val_split": _split(given["val_split"]),
+            "val_share": given["val_share"] / PERCENT,
+        }
+
+    def refuse(self, error: Refused | InvalidInput) -> None:
+        """Put what a service or a setting says to the field that it names."""
+        field, colon, words = str(error).partition(": ")
+        known = bool(colon) and field in self.fields
+        text = words if known else str(error)
+        self.add_error(field if known else None, f"{text[:1].upper()}{text[1:].rstrip('.')}.")
+
+
+def _split(chosen: str) -> str | None:
+    return None if chosen in {"", _OWN} else "" if chosen == "none" else chosen
+
+
+def _to_train_on(counts: Mapping[str, SplitCount]) -> int:
+    """How many pairs training has when nobody chooses: those of train, or of all that there is."""
+    found = counts.get("train") or max(counts.values(), key=lambda one: one.pairs, default=None)
+    return found.pairs if found else 0
+
+
+def _version_words(version: DatasetVersion, counts: Mapping[str, SplitCount]) -> str:
+    return f"{version.name}: {', '.join(_counted(counts.items())) or 'no pair'}"
+
+
+def _counted(counts: Iterable[tuple[str, SplitCount]]) -> Iterable[str]:
+    for split, count in counts:
+        yield f"{count.pairs:,} {split}".strip() + (" pairs" if not split else "")

@@ -1,0 +1,222 @@
+"""Scorers: the project's, one with its training as it goes, and the form that has another one trained."""
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+from django.contrib import messages
+from django.http import FileResponse, Http404, HttpRequest, HttpResponse, HttpResponseBase
+from django.shortcuts import redirect, render
+from django.utils.cache import add_never_cache_headers
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from curation.models import DatasetVersion, Scorer
+from curation.records import InvalidInput
+from curation.scorer.training.journal import ENVIRONMENT, LOSSES, VALIDATIONS, read_losses, read_validations
+from curation.selectors import scorers as stored
+from curation.selectors.rounds import rated_split
+from curation.selectors.versions import sealed_versions
+from curation.services.evaluations import request_evaluation
+from curation.services.scorers import (
+    is_rehearsed,
+    known_pairs_words,
+    request_training,
+    short_model,
+    unused_name,
+)
+from curation.versions.families import family_of
+from curation.views.scorers.scorer_charts import training_panels
+from curation.views.scorers.scorer_forms import TrainingForm
+from curation.views.scorers.scorer_labels import (
+    facts_of,
+    grouped_hash,
+    measured_words,
+    settings_words,
+    state_of,
+)
+from hits.domain.states import OPEN_JOB_STATES, JobState
+from hits.models import Project
+from hits.selectors.jobs import may_resume
+from hits.services.errors import Refused
+from hits.views.access import project_page
+from hits.views.who import person
+
+FILES = {LOSSES: "text/csv", VALIDATIONS: "text/csv", ENVIRONMENT: "application/json"}
+MOST_LISTED = 5  # evaluations, newest first; the rest are below Evaluations
+View = Callable[..., HttpResponseBase]
+
+
+def scorer_page(view: View) -> View:
+    """Turn ``view(request, project, scorer, …)`` into a researcher's view of one of the project's scorers."""
+
+    @project_page()
+    @wraps(view)
+    def wrapped(
+        request: HttpRequest, project: Project, scorer_id: int, *args: Any, **kwargs: Any
+    ) -> HttpResponseBase:
+        scorer = stored.scorer_numbered(project, scorer_id)
+        if scorer is None:
+            raise Http404("There is no such scorer.")
+        return view(request, project, scorer, *args, **kwargs)
+
+    return wrapped
+
+
+@require_safe
+@project_page()
+def scorer_list(request: HttpRequest, project: Project) -> HttpResponse:
+    """Show the project's scorers."""
+    rows = list(stored.scorers(project))
+    taken_in = stored.import_in_question(project)
+    context = {
+        "project": project,
+        "section": "scorers",
+        "tab": "scorers",
+        "jobs": [
+            job for job in (taken_in, *(row.job for row in rows)) if job and job.state in OPEN_JOB_STATES
+        ],
+        "failed": taken_in if taken_in is not None and taken_in.state == JobState.FAILED else None,
+        "rows": [
+            (row, *state_of(row), settings_words(row), row.figures.get("p_at_1"), row.figures.get("steps"))
+            for row in rows
+        ],
+        "family": family_of(project),
+        "versions": _trainable(project),
+    }
+    return render(request, "scoring/scorers.html", context)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@project_page()
+def scorer_train(request: HttpRequest, project: Project) -> HttpResponse:
+    """Show the form of a training; queue it."""
+    versions = {version: stored.split_counts(version) for version in _trainable(project)}
+    form = _form(request, project, versions)
+    if request.method == "POST" and form.is_valid():
+        try:
+            scorer = request_training(project=project, by=person(request), **form.wanted)
+        except (Refused, InvalidInput) as error:
+            form.refuse(error)
+        else:
+            messages.success(request, f"The training of {scorer.name} is queued. This page follows it.")
+            return redirect("scorer", project.slug, scorer.pk)
+    context = {
+        "project": project,
+        "section": "scorers",
+        "tab": "scorers",
+        "form": form,
+        "family": family_of(project),
+        "versions": versions,
+    }
+    return render(request, "scoring/scorer_train.html", context, status=400 if form.errors else 200)
+
+
+def _trainable(project: Project) -> list[DatasetVersion]:
+    """Return the sealed versions that a scorer can learn from; none of a family that has nothing to evaluate."""
+    return sealed_versions(project) if family_of(project).evaluates else []
+
+
+def _form(request: HttpRequest, project: Project, versions: dict[DatasetVersion, Any]) -> TrainingForm:
+    ready = stored.ready_scorers(project)
+    start = request.GET.get("model", "")
+    newest = next(iter(versions), None)
+    base = f"{newest.name} {short_model(start)}" if start and newest else newest.name if newest else ""
+    initial = {"name": unused_name(project, base) if base else "", "model": start or None}
+    return TrainingForm(
+        versions,
+        ready,
+        request.POST or None,
+        initial={name: value for name, value in initial.items() if value},
+    )
+
+
+@require_safe
+@scorer_page
+def scorer_detail(request: HttpRequest, project: Project, scorer: Scorer) -> HttpResponse:
+    """Show one scorer: its training as it goes, what it is, where it comes from and what it did since."""
+    job = scorer.job
+    look, words = state_of(scorer)
+    evaluations = list(stored.evaluations_with(scorer))
+    context = {
+        "project": project,
+        "section": "scorers",
+        "tab": "scorers",
+        "scorer": scorer,
+        "look": look,
+        "words": words,
+        "settings": settings_words(scorer),
+        "facts": facts_of(scorer),
+        "hash_lines": grouped_hash(scorer.weights_sha256),
+        "open_job": job if job is not None and job.state in OPEN_JOB_STATES else None,
+        "stopped_job": job if job is not None and may_resume(job) else None,
+        "rehearsal": is_rehearsed(scorer),
+        "ancestry": stored.ancestry(scorer)[1:],
+        "children": list(scorer.children.all()),
+        "rounds": stored.rounds_of(scorer),
+        "evaluations": [(row, measured_words(row)) for row in evaluations[:MOST_LISTED]],
+        "more_evaluations": max(0, len(evaluations) - MOST_LISTED),
+        "judged": stored.judged_rounds(scorer) if scorer.is_ready else [],
+        "files": [name for name in sorted(FILES) if (stored.scorer_folder(scorer) / name).is_file()],
+        "warning": known_pairs_words(scorer) if scorer.is_ready else "",
+    }
+    return render(request, "scoring/scorer.html", context | _training(scorer))
+
+
+@require_POST
+@scorer_page
+def scorer_evaluate(request: HttpRequest, project: Project, scorer: Scorer) -> HttpResponse:
+    """Queue the evaluation of a scorer on the judgments of a round whose candidates it chose."""
+    wanted = request.POST.get("round", "")
+    found = next((one for one in stored.judged_rounds(scorer) if str(one[0].pk) == wanted), None)
+    if found is None:
+        raise Http404("There is no such round with sealed judgments.")
+    chosen, version = found
+    try:
+        row = request_evaluation(
+            project=project,
+            by=person(request),
+            version=version,
+            split=rated_split(chosen, version),
+            encoder=scorer.encoder_name,
+        )
+    except Refused as error:
+        messages.error(request, f"Not started: {str(error).rstrip('.')}.")
+        return redirect("scorer", project.slug, scorer.pk)
+    messages.success(request, f"{scorer.name} is being evaluated on {version.name}.")
+    return redirect("evaluation", project.slug, row.pk)
+
+
+@require_safe
+@scorer_page
+def scorer_losses(request: HttpRequest, project: Project, scorer: Scorer) -> HttpResponse:
+    """Show the plots alone, for a page that follows a training."""
+    reply = render(request, "scoring/_losses.html", _training(scorer))
+    add_never_cache_headers(reply)
+    return reply
+
+
+def _training(scorer: Scorer) -> dict[str, Any]:
+    """What the plots show of a run, as far as it is."""
+    folder = stored.scorer_folder(scorer)
+    losses, validations = read_losses(folder), read_validations(folder)
+    last = losses[-1] if losses else None
+    job = scorer.job
+    return {
+        "scorer": scorer,
+        "panels": training_panels(losses, validations),
+        "validations": validations[::-1],
+        "kept_step": next((row["step"] for row in reversed(validations) if row["kept"]), None),
+        "last": last and {**last, "speed": f"{last['images_per_second']:,.0f}"},
+        "is_running": job is not None and job.state in OPEN_JOB_STATES,
+    }
+
+
+@require_safe
+@scorer_page
+def scorer_file(request: HttpRequest, project: Project, scorer: Scorer, name: str) -> FileResponse:
+    """Hand out a journal of a training, or what it was made with, as it is."""
+    path = stored.scorer_folder(scorer) / name
+    if name not in FILES or not path.is_file():
+        raise Http404("There is no such file of this scorer.")
+    called = f"{scorer.name.replace(' ', '-')}-{name}"
+    return FileResponse(path.open("rb"), as_attachment=True, filename=called, content_type=FILES[name])

@@ -1,0 +1,1 @@
+"""What migrations share: append-only triggers, and migrations that refuse to be reversed."""

@@ -1,0 +1,1 @@
+"""Background jobs: queues, turns, speed, and labels for what they found."""

@@ -1,0 +1,1 @@
+"""Money: dollars and cents, fees, costs, pay per hour and its forecast."""

@@ -1,0 +1,1 @@
+"""Mechanical Turk's file and message formats."""

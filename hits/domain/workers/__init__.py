@@ -1,0 +1,1 @@
+"""Who may work: countries, qualification requirements and pools, notices, demographics."""

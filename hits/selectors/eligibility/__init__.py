@@ -1,0 +1,1 @@
+"""Whether a worker may do a task, and why not."""

@@ -1,0 +1,1 @@
+"""Read images, their regions and their files."""

@@ -1,0 +1,1 @@
+"""Read pay, budgets, forecasts and top-ups."""

@@ -1,0 +1,1 @@
+"""Change a batch after its launch: extend, top up, compensate, poll, close."""

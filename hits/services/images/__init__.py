@@ -1,0 +1,1 @@
+"""Import images, mark duplicates, take images down, check the media folder."""

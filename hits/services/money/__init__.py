@@ -1,0 +1,1 @@
+"""Budget checks, and postings to our ledger."""

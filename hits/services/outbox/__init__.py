@@ -1,0 +1,1 @@
+"""Marketplace calls that wait in the outbox, each made exactly once."""

@@ -1,0 +1,1 @@
+"""Compare a batch with the marketplace, and carry out remedies that a person chose."""

@@ -1,0 +1,1 @@
+"""Decide who may work, and delete what workers said about themselves."""

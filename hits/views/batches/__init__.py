@@ -1,0 +1,1 @@
+"""Pages of batches: list, launch, extend, reconcile, results, top-up, uploaded templates."""

@@ -1,0 +1,208 @@
+"""Old pages with variables: upload one, check it, look at it with a row filled in, launch a batch over the rows."""
+
+import uuid
+from typing import Any
+
+from django.conf import settings
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.html import format_html
+from django.views.decorators.cache import never_cache
+from django.views.decorators.clickjacking import xframe_options_exempt
+from django.views.decorators.http import require_http_methods
+
+from hits import registry
+from hits.domain.answers.text import row_number
+from hits.domain.money.costs import cost_table
+from hits.domain.money.pay import cents_per_hour
+from hits.domain.task_template.check import check_template
+from hits.domain.task_template.rows import RowsError, Table, parse_rows
+from hits.domain.task_template.variables import fill_in
+from hits.domain.units.redundancy import parts
+from hits.forms.hourly import offer_fair_reward
+from hits.forms.launch import launch_key
+from hits.forms.templates import RowsForm, TemplateForm, TemplateLaunchForm, text_of
+from hits.models import Project, TaskTemplate
+from hits.selectors.templates import KIND, template_in, templates_of
+from hits.services.errors import Refused
+from hits.services.launching import launch, launch_estimate, template_launch
+from hits.views.access import project_page
+from hits.views.balance import forget_balance
+from hits.views.costs import cost_context, refusal_context, with_funds
+from hits.views.task_pages.template_frame import framed_document, policy
+from hits.views.who import person
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@project_page()
+def project_templates(request: HttpRequest, project: Project) -> HttpResponse:
+    """List a project's pages, and take another one."""
+    form = TemplateForm(request.POST or None, request.FILES or None)
+    status = 200
+    if request.method == "POST":
+        if form.is_valid():
+            try:
+                saved = template_launch.save_template(
+                    project=project,
+                    name=form.cleaned_data["name"],
+                    html=text_of(form.cleaned_data, "page", "html"),
+                    by=person(request),
+                )
+                return redirect("template-detail", project.slug, saved.pk)
+            except Refused as error:
+                field = "name" if str(error).startswith("name") else "html"
+                form.add_error(field, f"{str(error).partition(': ')[2].capitalize()}.")
+        status = 400
+    context = {"project": project, "section": "batches", "form": form, "templates": templates_of(project)}
+    return render(request, "hits/templates.html", context, status=status)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@project_page()
+def template_detail(request: HttpRequest, project: Project, template_id: int) -> HttpResponse:
+    """Check a page with its rows, then launch over them; nothing leaves before the confirming press."""
+    template = _template(project, template_id)
+    known = launch.launched_before(project=project, once=launch_key(request.POST))
+    if known is not None:
+        return redirect("batch-detail", known.pk)
+    context: dict[str, Any] = {"project": project, "section": "batches", "template": template}
+    rows_form = RowsForm(request.POST or None, request.FILES or None)
+    table, text = _rows(request, rows_form, template)
+    context |= {"rows_form": rows_form, "table": table, "rows": text}
+    if table is None:
+        context["report"] = check_template(template.html)
+        status = 200 if request.method != "POST" else 400
+        return render(request, "hits/template.html", context, status=status)
+    return _with_rows(request, project, template, table, context)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@never_cache
+@xframe_options_exempt
+@project_page()
+def template_document(request: HttpRequest, project: Project, template_id: int) -> HttpResponse:
+    """Show a page in a frame without rights: as it stands, or with a row of the CSV that came along filled in."""
+    template = _template(project, template_id)
+    values: dict[str, str] = {}
+    try:
+        table = parse_rows(request.POST.get("rows", ""))
+    except RowsError:
+        pass  # without rows the variables are shown by name
+    else:
+        typed = request.POST.get("row", "").strip() or "1"
+        wanted = row_number(typed)
+        if wanted is None or not 1 <= wanted <= len(table.rows):
+            return _no_such_row(typed, len(table.rows))
+        values = table.values(wanted - 1)
+    html = fill_in(template.html, values)
+    return framed_document(html, origin=settings.PUBLIC_URL, hosts=(), framed_by=(settings.PUBLIC_URL,))
+
+
+def _no_such_row(typed: str, rows: int) -> HttpResponse:
+    """Say in the frame that the CSV has no such row."""
+    said = f"There is no row {typed[:20]}: the CSV has {rows} row{'' if rows == 1 else 's'}."
+    reply = HttpResponse(format_html("<!doctype html><title>Preview</title><p>{}</p>", said), status=400)
+    reply["Content-Security-Policy"] = policy(
+        origin=settings.PUBLIC_URL, hosts=(), framed_by=(settings.PUBLIC_URL,)
+    )
+    return reply
+
+
+def _template(project: Project, pk: int) -> TaskTemplate:
+    found = template_in(project, pk)
+    if found is None:
+        raise Http404("There is no such page.")
+    return found
+
+
+def _rows(request: HttpRequest, form: RowsForm, template: TaskTemplate) -> tuple[Table | None, str]:
+    """Return the rows that came along, and their text for the next step; what is wrong is put at its field."""
+    if request.method != "POST" or not form.is_valid():
+        return None, ""
+    raw = text_of(form.cleaned_data, "rows_file", "rows")
+    try:
+        table = parse_rows(raw, variables=template.variables)
+    except RowsError as error:
+        message = str(error)
+        form.add_error("rows", f"{message[:1].upper()}{message[1:]}.")
+        return None, ""
+    return table, raw if isinstance(raw, str) else raw.decode("utf-8-sig")
+
+
+def _with_rows(
+    request: HttpRequest, project: Project, template: TaskTemplate, table: Table, context: dict[str, Any]
+) -> HttpResponse:
+    kind = registry.get(KIND)
+    step = request.POST.get("step", "")
+    typed = request.POST if step in {"estimate", "launch", "change"} else None
+    form = TemplateLaunchForm(kind, template, typed)
+    offer_fair_reward(form, project=project, kind=kind)
+    valid = typed is not None and form.is_valid()
+    hosts = form.host_names if valid else ()
+    context |= {"form": form, "report": check_template(template.html, table, allowed=hosts)}
+    status = 400 if typed is not None and not valid else 200
+    if valid and step == "launch":
+        launched = _launch(
+            request,
+            project,
+            template_launch.Plan(
+                template, table, form.listing, hosts, in_spite=form.cleaned_data["in_spite"]
+            ),
+            form,
+        )
+        if isinstance(launched, HttpResponse):
+            return launched
+        context |= refusal_context(request.POST, launched)
+        status = 400
+    if valid and step != "change":
+        context |= _estimate(project, form, len(table.rows))
+        context["launch_key"] = launch_key(request.POST) or uuid.uuid4().hex
+        return render(request, "hits/template_confirm.html", context, status=status)
+    return render(request, "hits/template.html", context, status=status)
+
+
+def _estimate(project: Project, form: TemplateLaunchForm, rows: int) -> dict[str, Any]:
+    terms = form.terms
+    reward, each = terms.reward_cents or 0, terms.opinions or 1
+    found = launch_estimate.estimate(kind=registry.get(KIND), terms=terms, units=rows)
+    counted = f"{rows} row{'' if rows == 1 else 's'} × {each} worker{'' if each == 1 else 's'}"
+    rate = cents_per_hour(reward, form.listing.usual_seconds) or 0
+    return cost_context(
+        project=project,
+        cost=cost_table(found, rewards=f"Rewards, {counted}", reward_cents=reward, bonus_cents=0),
+        held_cents=found.held_cents,
+        most_cents=found.most_cents,
+        own_cap_cents=terms.budget_cap_cents,
+    ) | {
+        "estimate": found,
+        "terms": terms,
+        "listing": form.listing,
+        "hosts": form.host_names,
+        "who_may": form.who_may,
+        "parts": parts(each),
+        "rate": rate,
+        "under": max(0, project.target_cents_per_hour - rate),
+    }
+
+
+def _launch(
+    request: HttpRequest, project: Project, plan: template_launch.Plan, form: TemplateLaunchForm
+) -> HttpResponse | Refused:
+    """Launch and go to the batch, or return why not."""
+    try:
+        batch, _ = template_launch.launch_template(
+            project=project,
+            plan=plan,
+            name=form.cleaned_data["name"],
+            terms=with_funds(form.terms),
+            by=person(request),
+            once=launch_key(request.POST),
+        )
+    except Refused as error:
+        return error
+    forget_balance()
+    tasks = len(plan.table.rows) * len(parts(batch.opinions))
+    said = "its only task is" if tasks == 1 else f"its {tasks} tasks are"
+    messages.success(request, f"{batch.name} is launched; {said} being published.")
+    return redirect("batch-detail", batch.pk)

@@ -1,0 +1,1 @@
+"""Pages on the HIT origin, inside the marketplace's frame."""

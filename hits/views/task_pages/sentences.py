@@ -1,0 +1,62 @@
+"""Sentences of the plain parts (services, selectors, kinds, domain) that workers read and that never vary.
+
+Those parts know nothing of languages: they speak English, and a view translates what it hands on. This list is for
+the tool that collects what there is to translate. A sentence that is not here, or that holds a number or somebody's
+words, is shown in English. tests/site/test_translation.py checks that each is still said.
+"""
+
+from django.utils.translation import gettext_noop as _
+
+SENTENCES = (
+    # hits/views/task_pages/hit_page.py
+    _("This task is about your own work, or you judged it before, so somebody else has to do it."),
+    _("This photo was taken down, so there is nothing to do here."),
+    _("This task is not open."),
+    _("This page was opened from a marketplace that is not on our list."),
+    # hits/services/collecting/submit.py, hits/api
+    _("This task was changed in another tab or window since."),
+    _("This page is not open yet. Reload the task."),
+    _("This page is of an earlier try at this task. Reload the task."),
+    _("You have seen this task before, and nobody sees it twice. Return it and take another one."),
+    _("This page's key is missing. Reload the task."),
+    _("This page's key is not valid. Reload the task."),
+    _("This page is too old. Reload the task."),
+    _("This task is not known here. Return it and take another one."),
+    _("country: choose one from the list"),
+    _("The text has changed since you opened this page. Reload it and read it again."),
+    _("This submission was sent before with other content. Reload the task and submit again."),
+    _("Read and accept the consent text, and say where you work from, first."),
+    _("The request is too large; shorten the texts."),
+    # hits/selectors/eligibility/eligibility.py
+    _("This can be done once, and you have it in hand or did it already."),
+    # hits/domain/images/geometry.py
+    _("a box has exactly left, top, width and height"),
+    _("left, top, width and height are whole pixels"),
+    # hits/domain/workers/demographics.py
+    _("Age"),
+    _("18 to 24"),
+    _("25 to 34"),
+    _("35 to 44"),
+    _("45 to 54"),
+    _("55 to 64"),
+    _("65 or older"),
+    _("Gender"),
+    _("Woman"),
+    _("Man"),
+    _("Non-binary"),
+    _("Another"),
+    _("Highest education"),
+    _("School"),
+    _("Vocational training"),
+    _("Bachelor’s degree"),
+    _("Master’s degree or higher"),
+    _("How well you know English"),
+    _("My first language"),
+    _("Fluent"),
+    _("Good enough for this work"),
+    # titles of the kinds, where a page has no heading of its own
+    _("Write observations about one photo"),
+    _("Match statements to the marked parts of a photo"),
+    _("Rate ten statements about a photo"),
+    _("Judge one observation about a photo"),
+)

@@ -1,0 +1,329 @@
+"""How far several people's labels agree: coefficients with intervals, per item and per rater.
+
+``RatingTable`` goes in; a missing rating is an absent row. Sources, for every measure in its function:
+Krippendorff, K. (2011). Computing Krippendorff's alpha-reliability. University of Pennsylvania, ASC working paper.
+Hayes, A. F. and Krippendorff, K. (2007). doi:10.1080/19312450709336664
+Fleiss, J. L. (1971). doi:10.1037/h0031619; with missing ratings Gwet, K. L. (2014), Handbook of Inter-Rater
+Reliability, 4th edition, chapter 2.
+Cohen, J. (1960). doi:10.1177/001316446002000104; with weights Cohen, J. (1968). doi:10.1037/h0026256
+Intervals: bootstrap over items, Zapf, A. et al. (2016). doi:10.1186/s12874-016-0200-9
+"""
+
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from math import isnan
+
+import numpy as np
+
+from validation.domain.agreement import label_profiles
+from validation.domain.agreement.box_agreement import (
+    BoxAgreement,
+    BoxError,
+    BoxRating,
+    Matched,
+    Region,
+    box_agreement,
+    iou_alpha,
+    match_boxes,
+    region,
+    region_iou,
+)
+from validation.domain.agreement.cohen import Agreement, Weights, cohen, cohen_kappa, confusion
+from validation.domain.agreement.label_profiles import FloatArray, Metric, Profiles, profiles_of
+from validation.domain.agreement.pairwise import (
+    FEWEST,
+    PUBLISHED_CANDIDATES,
+    TIE_BREAK_SCALE,
+    TIE_BREAK_SEED,
+    PairwiseAccuracy,
+    mean_interval,
+    pairwise_accuracy,
+    pairwise_agreement,
+    published_generator,
+    tie_break,
+)
+from validation.domain.judging.ratings import IntArray, RatingTable
+
+__all__ = [
+    "PUBLISHED_CANDIDATES",
+    "TIE_BREAK_SCALE",
+    "TIE_BREAK_SEED",
+    "Agreement",
+    "BoxAgreement",
+    "BoxError",
+    "BoxRating",
+    "Coefficient",
+    "Matched",
+    "Metric",
+    "PairwiseAccuracy",
+    "Region",
+    "Statistic",
+    "Weights",
+    "agreement_by_item",
+    "agreement_by_rater",
+    "box_agreement",
+    "coefficients",
+    "cohen",
+    "cohen_kappa",
+    "coincidences",
+    "confusion",
+    "fleiss_kappa",
+    "hardest_items",
+    "iou_alpha",
+    "krippendorff_alpha",
+    "match_boxes",
+    "mean_interval",
+    "pairwise_accuracy",
+    "pairwise_agreement",
+    "percent_agreement",
+    "published_generator",
+    "region",
+    "region_iou",
+    "tie_break",
+    "with_interval",
+]
+
+_CELLS_AT_ONCE = 2_000_000
+
+
+class Statistic(StrEnum):
+    """A coefficient over all raters of a table; the names are the reports' keys."""
+
+    ALPHA_NOMINAL = "alpha_nominal"
+    ALPHA_ORDINAL = "alpha_ordinal"
+    ALPHA_INTERVAL = "alpha_interval"
+    FLEISS = "fleiss"
+    PERCENT = "percent"
+
+
+_OF_STATISTIC: dict[Statistic, Callable[[Profiles, FloatArray], FloatArray]] = {
+    Statistic.ALPHA_NOMINAL: label_profiles.alpha_nominal,
+    Statistic.ALPHA_ORDINAL: label_profiles.alpha_ordinal,
+    Statistic.ALPHA_INTERVAL: label_profiles.alpha_interval,
+    Statistic.FLEISS: label_profiles.fleiss,
+    Statistic.PERCENT: label_profiles.percent,
+}
+_ALPHA = {
+    Metric.NOMINAL: Statistic.ALPHA_NOMINAL,
+    Metric.ORDINAL: Statistic.ALPHA_ORDINAL,
+    Metric.INTERVAL: Statistic.ALPHA_INTERVAL,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Coefficient:
+    """A coefficient with its bootstrap interval, and what it rests on.
+
+    ``value`` is ``None`` where it is not defined. ``low`` and ``high`` are ``None`` then, and with fewer than two
+    items (or sets of items) to draw from. ``items`` have two ratings or more, ``ratings`` are theirs, and
+    ``raters`` gave them.
+    """
+
+    value: float | None
+    low: float | None
+    high: float | None
+    items: int
+    ratings: int
+    raters: int
+
+
+def krippendorff_alpha(table: RatingTable, metric: Metric) -> float | None:
+    """Return Krippendorff's alpha, 1 less the observed over the expected disagreement (Krippendorff 2011).
+
+    Items with one rating are left out. ``None`` where no item has two ratings, or all have one label (for
+    ``INTERVAL``: one value): then nothing could disagree. ``ORDINAL`` follows the order of ``table.scale``,
+    ``INTERVAL`` takes ``table.values``.
+    """
+    return _value(table, _ALPHA[metric])
+
+
+def fleiss_kappa(table: RatingTable) -> float | None:
+    """Return Fleiss' kappa (1971); with missing ratings in Gwet's form, which is the same where all are there.
+
+    Agreement is the mean over items with two ratings or more of the share of agreeing pairs; chance is the sum of
+    squares of the labels' mean shares over all rated items. ``None`` where no item has two ratings, or chance
+    agrees always: all gave one label.
+    """
+    return _value(table, Statistic.FLEISS)
+
+
+def percent_agreement(table: RatingTable) -> float | None:
+    """Return the mean over items of the share of their pairs that agree, 0 to 1; ``None`` without a pair."""
+    return _value(table, Statistic.PERCENT)
+
+
+def coincidences(table: RatingTable) -> FloatArray:
+    """Return Krippendorff's coincidence matrix (2011): (labels, labels), symmetric, its sum the pairable ratings.
+
+    Each ordered pair of ratings of an item with m ratings counts 1 / (m - 1).
+    """
+    scale = len(table.scale)
+    if not table.size:
+        return np.zeros((scale, scale))
+    of = profiles_of(table)
+    counts = np.zeros((of.sizes.size, scale))
+    counts[of.cell_profile, of.cell_label] = of.cell_count
+    weights = np.where(of.pairable, of.times / np.maximum(1, of.sizes - 1), 0.0)[:, None]
+    return counts.T @ (weights * counts) - np.diag((weights * counts).sum(axis=0))
+
+
+def agreement_by_item(table: RatingTable) -> FloatArray:
+    """Return for each item the share, 0 to 1, of its pairs of ratings that agree: (items,), NaN without a pair."""
+    shares = np.full(len(table.item_ids), np.nan)
+    if table.size:
+        of = profiles_of(table)
+        each = np.where(of.pairable, of.alike / np.maximum(1, of.sizes * (of.sizes - 1)), np.nan)
+        rated = of.of_item >= 0
+        shares[rated] = each[of.of_item[rated]]
+    return shares
+
+
+def agreement_by_rater(table: RatingTable) -> FloatArray:
+    """Return for each rater the mean share, 0 to 1, of an item's other raters who said the same: (raters,).
+
+    NaN for somebody whose items nobody else rated.
+    """
+    labels = max(1, len(table.scale))
+    _, cell_of, same = np.unique(table.items * labels + table.labels, return_inverse=True, return_counts=True)
+    others = np.bincount(table.items, minlength=len(table.item_ids))[table.items] - 1
+    shared = others > 0
+    share = (same[cell_of] - 1)[shared] / others[shared]
+    size = len(table.rater_ids)
+    count = np.bincount(table.raters[shared], minlength=size)
+    total = np.bincount(table.raters[shared], weights=share, minlength=size)
+    return np.where(count > 0, total / np.maximum(1, count), np.nan)
+
+
+def hardest_items(table: RatingTable, metric: Metric, n: int) -> list[tuple[Hashable, float]]:
+    """Return the ``n`` items whose raters differ most, the worst first: ``(item id, disagreement)``.
+
+    The disagreement is the mean difference of an item's pairs of ratings over that of any two ratings in the table:
+    0 is agreement, 1 what chance would give; alpha is 1 less its mean weighted by ratings. Items without
+    disagreement are left out; of equal ones those that come first in the table stand first.
+    """
+    if not table.size:
+        return []
+    of = profiles_of(table)
+    relative = label_profiles.relative_disagreement(of, metric)
+    each = np.where(of.of_item >= 0, relative[of.of_item], 0.0)
+    order = np.argsort(-each, kind="stable")[:n]
+    return [(table.item_ids[at], float(each[at])) for at in order if each[at] > 0]
+
+
+def with_interval(
+    table: RatingTable,
+    name: Statistic,
+    *,
+    rng: np.random.Generator,
+    replicates: int = 1000,
+    level: float = 0.95,
+) -> Coefficient:
+    """Return one coefficient with its interval; see ``coefficients``, which shares the work between several."""
+    return coefficients(table, [name], rng=rng, replicates=replicates, level=level)[name]
+
+
+def coefficients(
+    table: RatingTable,
+    names: Iterable[Statistic] = tuple(Statistic),
+    *,
+    rng: np.random.Generator,
+    replicates: int = 1000,
+    level: float = 0.95,
+) -> dict[Statistic, Coefficient]:
+    """Return coefficients with percentile bootstrap intervals over items (Zapf et al. 2016).
+
+    Items are drawn with replacement, those with one rating apart from the others, and the coefficient is computed
+    anew from each draw, the chance term included; draws in which it is not defined are left out. Items of one set
+    (see ``RatingTable.sets``) share an image and their raters, so whole sets are drawn. Hayes and Krippendorff
+    (2007) resample pairs around a fixed chance term instead. Raters are taken as they are: the interval speaks of
+    other items and the same crowd.
+
+    Args:
+        names: which ones. rng: draws the items. replicates: number of draws. level: of the interval, 0 to 1.
+    """
+    wanted = list(names)
+    if not table.size:
+        return {name: Coefficient(None, None, None, 0, 0, 0) for name in wanted}
+    of = profiles_of(table)
+    weights = of.times.astype(np.float64)
+    seen = int(weights[of.pairable].sum())
+    drawn: dict[Statistic, list[FloatArray]] = {name: [] for name in wanted}
+    for draws in _draws(of, table.sets(), rng, replicates):
+        for name in wanted:
+            drawn[name].append(_OF_STATISTIC[name](of, draws))
+    rests_on = (seen, int((weights * of.sizes)[of.pairable].sum()), _raters(table, of))
+    found = {}
+    for name in wanted:
+        value = _defined(_OF_STATISTIC[name](of, weights[None, :])[0])
+        low, high = _bounds(drawn[name], level) if value is not None else (None, None)
+        if name is Statistic.PERCENT and (low == high or _pairable_sets(table, of) < FEWEST):
+            low = high = None  # a share: see ``pairwise.says_enough``
+        found[name] = Coefficient(value, low, high, *rests_on)
+    return found
+
+
+def _value(table: RatingTable, name: Statistic) -> float | None:
+    if not table.size:
+        return None
+    of = profiles_of(table)
+    return _defined(_OF_STATISTIC[name](of, of.times.astype(np.float64)[None, :])[0])
+
+
+def _defined(value: float) -> float | None:
+    return None if isnan(value) else float(value)
+
+
+def _draws(of: Profiles, sets: IntArray, rng: np.random.Generator, replicates: int) -> Iterator[FloatArray]:
+    """Yield draws as how often each profile occurs, (b, P) at a time; nothing where there is one set alone."""
+    rated = of.of_item >= 0
+    alone = sets.size == int(sets.max()) + 1
+    pairable = rated & of.pairable[of.of_item]
+    if not pairable.any() or (sets[pairable] == sets[pairable][0]).all():
+        return
+    cells = of.cell_count.size if alone else sets.size
+    rows = max(1, _CELLS_AT_ONCE // cells)
+    for done in range(0, replicates, rows):
+        size = min(rows, replicates - done)
+        yield _drawn_items(of, rng, size) if alone else _drawn_sets(of, sets[rated], rng, size)
+
+
+def _drawn_items(of: Profiles, rng: np.random.Generator, size: int) -> FloatArray:
+    draws = np.zeros((size, of.sizes.size))
+    for part in (of.pairable, ~of.pairable):
+        times = of.times[part]
+        if times.size:
+            draws[:, part] = rng.multinomial(times.sum(), times / times.sum(), size=size)
+    return draws
+
+
+def _drawn_sets(of: Profiles, sets: IntArray, rng: np.random.Generator, size: int) -> FloatArray:
+    """Draw sets, ``sets`` being that of each rated item, and sum their items' profiles: (size, P)."""
+    codes = np.unique(sets, return_inverse=True)[1]
+    count = int(codes.max()) + 1
+    cells, times = np.unique(of.of_item[of.of_item >= 0] * count + codes, return_counts=True)
+    starts = np.searchsorted(cells // count, np.arange(of.sizes.size))
+    draws = rng.multinomial(count, np.full(count, 1 / count), size=size)
+    return np.add.reduceat((draws[:, cells % count] * times).astype(np.float64), starts, axis=1)
+
+
+def _bounds(drawn: Sequence[FloatArray], level: float) -> tuple[float | None, float | None]:
+    values = np.concatenate(drawn) if drawn else np.zeros(0)
+    values = values[~np.isnan(values)]
+    if not values.size:
+        return None, None
+    tail = (1 - level) / 2
+    low, high = np.quantile(values, [tail, 1 - tail])
+    return float(low), float(high)
+
+
+def _pairable_sets(table: RatingTable, of: Profiles) -> int:
+    """Count the sets, or items of their own, with a pairable item."""
+    rated = of.of_item >= 0
+    return int(np.unique(table.sets()[rated & of.pairable[of.of_item]]).size)
+
+
+def _raters(table: RatingTable, of: Profiles) -> int:
+    """Count the raters with a rating of a pairable item."""
+    pairable = of.pairable[of.of_item[table.items]]
+    return int(np.unique(table.raters[pairable]).size)

@@ -1,0 +1,273 @@
+"""What the true labels are, and how reliable each rater is, when nobody knows either: Dawid and Skene's model.
+
+Model. Item ``i`` has one true label ``z_i``, drawn with the priors ``p``: ``P(z_i = k) = p[k]``. Rater ``r`` who is
+shown an item of true label ``k`` says ``l`` with probability ``e[r, k, l]``, whoever else labels the item and
+whatever else is in it. Symbols: ``q[i, k] = P(z_i = k | all labels)`` the posteriors, ``e`` the errors (one row of
+probabilities for each true label), ``p`` the priors.
+
+Steps, by expectation and maximisation:
+
+1. Start: ``q[i, k]`` is the share of item ``i``'s labels that are ``k``.
+2. M: ``p[k]`` is the mean of ``q[:, k]``; ``e[r, k, l]`` is the sum of ``q[i, k]`` over the items that ``r`` called
+   ``l``, as a share of the same sum over everything that ``r`` said.
+3. E: ``q[i, k]`` is ``p[k]`` times the product of ``e[r, k, l]`` over the labels of ``i``, made to sum to 1.
+4. Again from 2 until the bound (below) grows by less than the tolerance, or the iterations are used up.
+
+This is the maximum likelihood procedure of Dawid and Skene. It finds a local maximum; starting from the votes makes
+it the one in which most raters are better than chance. Start, floors and stop are those of crowd-kit 1.4.2 (Ustalov,
+Pavlichenko and Tseitlin), so the same table gives the same figures there. That includes its stop: the bound, divided
+by the number of ratings, counts ``log p`` once for each rating, where the evidence lower bound of the model counts it
+once for each item. It can therefore fall, and iterations end a little early then. Only when to stop depends on it.
+
+References:
+    Dawid, A. P. and Skene, A. M. (1979). Maximum likelihood estimation of observer error-rates using the EM
+    algorithm. Journal of the Royal Statistical Society C 28(1), 20-28. doi:10.2307/2346806
+    Ustalov, D., Pavlichenko, N. and Tseitlin, B. (2024). Learning from crowds with Crowd-Kit. Journal of Open Source
+    Software 9(96), 6227. doi:10.21105/joss.06227
+    Cohen, J. (1960). A coefficient of agreement for nominal scales. Educational and Psychological Measurement 20(1),
+    37-46. doi:10.1177/001316446002000104 (for ``reliability``)
+
+Example:
+    >>> right = ["yes" if item % 3 else "no" for item in range(30)]
+    >>> rows = [(item, rater, right[item]) for item in range(30) for rater in "ab"]
+    >>> rows += [(item, "c", "no" if right[item] == "yes" else "yes") for item in range(30)]
+    >>> table = RatingTable.of(rows, ("no", "yes"))
+    >>> found = fit(table)
+    >>> found.posteriors[:2].round(3).tolist()
+    [[1.0, 0.0], [0.0, 1.0]]
+    >>> reliability(found, table).round(2).tolist()  # c reads the scale the wrong way round
+    [0.82, 0.82, -0.55]
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from validation.domain.judging.ratings import IntArray, RatingTable
+
+FloatArray = NDArray[np.float64]
+SMOOTHING = (
+    0.3  # for decisions and rankings: plain maximum likelihood is too sure of few ratings (docs/decisions.md)
+)
+FLOOR = 1e-10  # least expected count and least prior, so that logarithms exist; crowd-kit's
+LAYERS = 50  # more ratings of one item than anybody pays for; only speed depends on it
+PEERS = 10.0  # ratings with the crowd's proportions that a rater's own are mixed with; see reliability
+
+
+@dataclass(frozen=True, slots=True)
+class DawidSkene:
+    """A fitted model of ``n`` items, ``m`` raters and ``L`` labels, indexed as the table that it was fitted to.
+
+    ``posteriors`` (n, L): probability of each true label; rows sum to 1. ``errors`` (m, L, L):
+    ``errors[rater, true, given]``; rows sum to 1. ``priors`` (L,). A label that nobody gave has prior and posteriors
+    of 0. Items without ratings have the priors for posteriors and no part in them; where a rater, or a true label,
+    has no ratings, the error row is even. ``log_likelihood`` is the natural logarithm of the probability of all
+    labels under ``errors`` and ``priors``.
+    """
+
+    posteriors: FloatArray
+    errors: FloatArray
+    priors: FloatArray
+    iterations: int
+    log_likelihood: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Ratings:
+    """The ratings, with rater and given label as one number, a cell; items are numbered by falling count of ratings.
+
+    ``layers[j]`` holds the cell of rating ``j`` of every item that has so many: those are the first items, so sums by
+    item are sums of whole arrays, and sums by cell read the items in order. What items have beyond ``LAYERS`` ratings
+    is in ``rest_items`` and ``rest_cells``, one row per rating. Memory is for the ratings, never for items x raters.
+    """
+
+    layers: list[IntArray]
+    rest_items: IntArray
+    rest_cells: IntArray
+    per_item: IntArray  # (items,) how many ratings
+    used: NDArray[np.bool_]  # (cells,) whether anything is in them
+    raters: int
+    labels: int
+
+    def by_item(self, cell_rows: FloatArray) -> FloatArray:
+        """Sum (labels, cells) over the ratings of each item: (labels, items)."""
+        n = len(self.per_item)
+        sums = np.zeros((len(cell_rows), n))
+        for label, row in enumerate(cell_rows):
+            for layer in self.layers:
+                sums[label, : layer.size] += row.take(
+                    layer, mode="clip"
+                )  # the quick mode; nothing is clipped
+            if self.rest_items.size:
+                sums[label] += np.bincount(self.rest_items, row[self.rest_cells], n)
+        return sums
+
+    def by_cell(self, item_rows: FloatArray) -> FloatArray:
+        """Sum (labels, items) over the ratings in each cell: (labels, cells)."""
+        n = self.used.size
+        sums = np.zeros((len(item_rows), n))
+        for label, row in enumerate(item_rows):
+            for layer in self.layers:
+                sums[label] += np.bincount(layer, row[: layer.size], n)
+            if self.rest_items.size:
+                sums[label] += np.bincount(self.rest_cells, row[self.rest_items], n)
+        return sums
+
+
+def fit(
+    table: RatingTable, *, iterations: int = 100, tolerance: float = 1e-5, smoothing: float = 0.0
+) -> DawidSkene:
+    """Fit the model to all ratings of ``table``.
+
+    Args:
+        iterations: at most so many; at least 1. tolerance: least growth of the bound per rating that is worth another
+            one, in nats; ``-inf`` runs all iterations. smoothing: ratings added to each (true, given) pair of each
+            rater, whether or not they ever gave that label; 0 gives the plain maximum likelihood.
+
+    Raises:
+        ValueError: fewer than one iteration, or smoothing below 0.
+    """
+    if iterations < 1 or smoothing < 0:
+        raise ValueError(f"iterations {iterations}, smoothing {smoothing}: use at least 1 and at least 0")
+    if not table.size:
+        return _nothing_rated(table)
+    seen, rated, ratings = _narrowed(table)
+    q = ratings.by_item(_one_hot(ratings)) / ratings.per_item  # (labels, items)
+    priors, counts = q.mean(axis=1), ratings.by_cell(q)
+    errors = _errors(counts, ratings, smoothing)
+    bound, rounds = -np.inf, 0
+    while rounds < iterations:
+        rounds += 1
+        q, entropy, _ = _expected(ratings, errors, priors)
+        priors, counts = q.mean(axis=1), ratings.by_cell(q)
+        errors = _errors(counts, ratings, smoothing)
+        about_labels = float(np.einsum("kc,kc->", counts, _logs(errors)))
+        about_priors = float(_logs(priors, FLOOR) @ (q @ ratings.per_item))
+        new = (about_labels + about_priors + entropy) / table.size
+        if new - bound < tolerance:
+            break
+        bound = new
+    likelihood = _expected(ratings, errors, priors)[2]
+    return _widened(table, (q, errors, priors), (seen, rated), rounds, likelihood)
+
+
+def _narrowed(table: RatingTable) -> tuple[IntArray, IntArray, _Ratings]:
+    """Return the labels and items that occur, and the ratings renumbered among them."""
+    seen, labels = np.unique(table.labels, return_inverse=True)
+    rated, items, per_item = np.unique(table.items, return_inverse=True, return_counts=True)
+    falling = np.argsort(-per_item, kind="stable")
+    place = np.empty_like(falling)
+    place[falling] = np.arange(falling.size)
+    rated, items, per_item = rated[falling], place[items], per_item[falling]
+    order = np.argsort(items, kind="stable")
+    items, cells = items[order], (table.raters * len(seen) + labels)[order]
+    starts = np.cumsum(per_item) - per_item
+    layers = [
+        cells[starts[: np.count_nonzero(per_item > turn)] + turn]
+        for turn in range(min(LAYERS, int(per_item[0])))
+    ]
+    rest = np.arange(cells.size) - starts[items] >= LAYERS
+    used = np.bincount(cells, minlength=len(table.rater_ids) * len(seen)) > 0
+    ratings = _Ratings(layers, items[rest], cells[rest], per_item, used, len(table.rater_ids), len(seen))
+    return seen, rated, ratings
+
+
+def _one_hot(ratings: _Ratings) -> FloatArray:
+    return np.tile(np.eye(ratings.labels), ratings.raters)
+
+
+def _errors(counts: FloatArray, ratings: _Ratings, smoothing: float) -> FloatArray:
+    """Turn expected counts (true, cells) into probabilities: 1 in sum for each rater and true label.
+
+    Without smoothing, a label that a rater never gave has 0: the floor is for true labels that came to nothing.
+    """
+    floored = np.maximum(counts + smoothing, FLOOR)
+    if not smoothing:
+        floored *= ratings.used
+    by_rater = floored.reshape(ratings.labels, ratings.raters, ratings.labels)
+    sums = by_rater.sum(axis=2, keepdims=True)
+    return np.divide(by_rater, sums, out=np.zeros_like(by_rater), where=sums > 0).reshape(counts.shape)
+
+
+def _logs(probabilities: FloatArray, least: float = 1e-300) -> FloatArray:
+    return np.log(np.maximum(probabilities, least))
+
+
+def _expected(ratings: _Ratings, errors: FloatArray, priors: FloatArray) -> tuple[FloatArray, float, float]:
+    """Return the posteriors (labels, items), their entropy in nats, and the log-likelihood of all labels."""
+    logs = ratings.by_item(_logs(errors))
+    logs += _logs(priors, FLOOR)[:, None]
+    top = logs.max(axis=0)
+    logs -= top  # the greatest term becomes 1, so that products of many small numbers do not vanish
+    q = np.exp(logs)
+    whole = q.sum(axis=0)
+    q /= whole
+    logs -= np.log(whole)
+    return q, -float(np.einsum("ki,ki->", q, logs)), float(top.sum() + np.log(whole).sum())
+
+
+def _nothing_rated(table: RatingTable) -> DawidSkene:
+    n, m, labels = len(table.item_ids), len(table.rater_ids), len(table.scale)
+    even = 1 / max(1, labels)
+    return DawidSkene(
+        np.full((n, labels), even), np.full((m, labels, labels), even), np.full(labels, even), 0, 0.0
+    )
+
+
+def _widened(
+    table: RatingTable,
+    fitted: tuple[FloatArray, FloatArray, FloatArray],
+    where: tuple[IntArray, IntArray],
+    rounds: int,
+    likelihood: float,
+) -> DawidSkene:
+    """Put what was fitted to the labels and items that occur back into the table's own numbering."""
+    (q, errors, priors), (seen, rated) = fitted, where
+    blank = _nothing_rated(table)
+    full_priors = np.zeros(len(table.scale))
+    full_priors[seen] = priors
+    posteriors = np.tile(full_priors, (len(table.item_ids), 1))
+    posteriors[np.ix_(rated, seen)] = q.T
+    judging = np.unique(table.raters)
+    rows = errors.reshape(len(seen), -1, len(seen)).transpose(1, 0, 2)  # (raters, true, given)
+    full = blank.errors
+    full[np.ix_(judging, seen)] = 0.0
+    full[np.ix_(judging, seen, seen)] = rows[judging]
+    return DawidSkene(posteriors, full, full_priors, rounds, likelihood)
+
+
+def reliability(fit: DawidSkene, table: RatingTable) -> FloatArray:
+    """Return how far each rater's labels follow the fitted truth, beyond chance: (raters,), from -1 to 1.
+
+    1: always right. 0: no better than somebody who gives the same labels equally often without looking, so all who
+    answer at random or give one label throughout are near 0, however common that label is. Below 0: the opposite of
+    the truth is said more often than chance would have it. nan: the rater has no item that somebody else rated too
+    (their own label would be compared with itself), or chance alone would be right always.
+
+    It is Cohen's kappa of the rater and the true label, whose probabilities are the posteriors: ``a`` the expected
+    share of right labels among the rater's own, ``c`` that share if labels were dealt out over the same items at
+    random, ``(a - c) / (1 - c)``. The plain expected share, over own items or by the priors, is not used: where
+    nine of ten pairs are good it puts who always says "good" above careful people (docs/decisions.md has figures). A
+    rater's table is first mixed with ``PEERS`` ratings that have the crowd's proportions, so that few ratings say
+    little: a beginner stands near the others and moves with every rating.
+
+    Raises:
+        ValueError: a fit of another table.
+    """
+    m, labels = len(table.rater_ids), len(table.scale)
+    if fit.errors.shape != (m, labels, labels) or len(fit.posteriors) != len(table.item_ids):
+        raise ValueError("the fit is of a table with other items, raters or labels")
+    shared = np.bincount(table.items)[table.items] > 1 if table.size else np.zeros(0, dtype=np.bool_)
+    items, cells = table.items[shared], (table.raters * labels + table.labels)[shared]
+    if not items.size:
+        return np.full(m, np.nan)
+    by_truth = [np.bincount(cells, column[items], m * labels) for column in fit.posteriors.T]
+    counts = np.array(by_truth).reshape(labels, m, labels).transpose(1, 0, 2)  # (raters, true, given)
+    own = counts.sum(axis=(1, 2))
+    shares = counts + PEERS * counts.sum(axis=0) / items.size
+    shares /= (own + PEERS)[:, None, None]
+    right = np.trace(shares, axis1=1, axis2=2)
+    chance = (shares.sum(axis=1) * shares.sum(axis=2)).sum(axis=1)
+    known = (own > 0) & (1 - chance > FLOOR)
+    return np.divide(right - chance, 1 - chance, out=np.full(m, np.nan), where=known)

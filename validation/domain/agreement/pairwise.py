@@ -1,0 +1,200 @@
+"""Pairwise accuracy: how often one rating orders two candidates as another one does, as on the Sherlock leaderboard.
+
+Paper 000 §4.3: for each image, a pair of candidates that a person rated differently gives a point where it is
+ranked alike; chance (50 %) is taken off and the rest doubled. To break ties the published scorer adds a tiny vector,
+drawn from a generator seeded with 1, to whatever ranks the candidates, anew for each image; the same draw is used
+here, for any number of candidates.
+Source: Hessel et al. 2022, section 5.1, doi:10.1007/978-3-031-20059-5_32.
+"""
+
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from validation.domain.judging.ratings import IntArray, RatingTable
+
+TIE_BREAK_SEED = 1
+TIE_BREAK_SCALE = 1e-9
+PUBLISHED_CANDIDATES = 10  # the published draw has this length even where fewer candidates are rated
+CHANCE = 0.5
+FEWEST = 10  # values that a bootstrap of a mean needs
+_AT_ONCE = 1_000_000  # comparisons in memory
+
+FloatArray = NDArray[np.float64]
+GeneratorFactory = Callable[[], np.random.RandomState]
+
+
+@dataclass(frozen=True, slots=True)
+class PairwiseAccuracy:
+    """How well people's ratings order candidates for one another, in percent.
+
+    ``value`` has chance at 0 and perfect order at 100, as published; ``accuracy`` is the plain one, chance at 50.
+    Both are ``None`` without two raters of one set. ``low`` and ``high`` bound ``value``. ``pairs`` are ordered pairs
+    of raters, and ``by_set`` is each set's value in the order of the table.
+    """
+
+    value: float | None
+    accuracy: float | None
+    low: float | None
+    high: float | None
+    sets: int
+    pairs: int
+    by_set: dict[Hashable, float]
+
+
+def published_generator() -> np.random.RandomState:
+    """The generator that the published figures were made with, in its first state."""
+    return np.random.RandomState(TIE_BREAK_SEED)
+
+
+def tie_break(generator: np.random.RandomState, n: int) -> FloatArray:
+    """Draw the published noise for ``n`` candidates: (n,), far below any difference of ratings."""
+    return draw(generator, n) * TIE_BREAK_SCALE
+
+
+def draw(generator: np.random.RandomState, n: int) -> FloatArray:
+    """Draw ``n`` numbers from 0 to 1 as the published scorer does, which always draws ten: (n,)."""
+    return generator.random_sample(max(PUBLISHED_CANDIDATES, n))[:n]
+
+
+def pairwise_agreement(ratings: NDArray[np.floating], ranking: NDArray[np.floating]) -> float:
+    """How well a ranking orders the pairs that the ratings order, from -1 to 1.
+
+    Both (n,), higher is better. Pairs with equal ratings are left out; a pair tied in the ranking alone is
+    wrong. Without any usable pair the result is 0, which counts in means, as published.
+    """
+    return float(_agreements(np.asarray(ratings)[None, :], np.asarray(ranking)[None, :])[0])
+
+
+def pairwise_accuracy(
+    table: RatingTable,
+    *,
+    generator: GeneratorFactory = published_generator,
+    rng: np.random.Generator | None = None,
+    replicates: int = 1000,
+    level: float = 0.95,
+) -> PairwiseAccuracy:
+    """Return how well raters of the same candidates order them for one another.
+
+    In each set every ordered pair of raters who share a candidate counts: the second one, with the published noise,
+    ranks for the first one. The mean over a set's pairs, then the mean over sets. With two raters in each set this
+    is the leaderboard's ``human`` figure.
+
+    Args:
+        table: items are ``(set, candidate)``; a set's candidates get the noise in the order of ``item_ids``.
+        generator: returns a fresh generator for the noise. rng: draws the bootstrap over sets; no interval without,
+            nor where ``says_enough`` denies it.
+        replicates: bootstrap samples. level: of the interval, 0 to 1.
+    """
+    found = _by_set(table, generator)
+    values = np.array(list(found.values()), dtype=np.float64).reshape(-1, 2)
+    by_set = {key: 100 * value for key, (value, _) in found.items()}
+    pairs = int(values[:, 1].sum())
+    if not found:
+        return PairwiseAccuracy(None, None, None, None, 0, 0, {})
+    mean = float(100 * values[:, 0].mean())
+    low = high = None
+    if rng is not None and says_enough(values[:, 0]):
+        low, high = mean_interval(100 * values[:, 0], rng=rng, replicates=replicates, level=level)
+    return PairwiseAccuracy(mean, 50 + mean / 2, low, high, len(found), pairs, by_set)
+
+
+def says_enough(values: FloatArray) -> bool:
+    """Tell whether a bootstrap of n ``values`` (n,) says how far their mean may be off.
+
+    Of fewer than ten, or where all are equal, it draws the same few again and seems surer than it can be.
+    """
+    return len(values) >= FEWEST and float(np.min(values)) < float(np.max(values))
+
+
+def mean_interval(
+    values: FloatArray, *, rng: np.random.Generator, replicates: int = 1000, level: float = 0.95
+) -> tuple[float, float]:
+    """Return the percentile bootstrap interval of the mean of independent ``values`` (n,), at least one."""
+    tail = (1 - level) / 2
+    low, high = np.quantile(drawn_means(values, rng=rng, replicates=replicates), [tail, 1 - tail])
+    return float(low), float(high)
+
+
+def drawn_means(values: FloatArray, *, rng: np.random.Generator, replicates: int) -> FloatArray:
+    """Return the means of bootstrap samples of ``values`` (n,), at least one: (replicates,)."""
+    distinct, times = np.unique(values, return_counts=True)
+    rows = max(1, _AT_ONCE // distinct.size)
+    sums = [
+        rng.multinomial(values.size, times / values.size, size=min(rows, replicates - done)) @ distinct
+        for done in range(0, replicates, rows)
+    ]
+    return np.concatenate(sums) / values.size
+
+
+def _by_set(table: RatingTable, generator: GeneratorFactory) -> dict[Hashable, tuple[float, int]]:
+    """Return each set's agreement, -1 to 1, and its number of ordered rater pairs, in the table's order of sets."""
+    if not table.size:
+        return {}
+    set_ids = list(dict.fromkeys(item[0] if isinstance(item, tuple) else item for item in table.item_ids))
+    set_of = table.sets()
+    place, sizes = _places(set_of), np.bincount(set_of)
+    block_keys, block_of = np.unique(
+        set_of[table.items] * max(1, len(table.rater_ids)) + table.raters, return_inverse=True
+    )
+    block_set = block_keys // max(1, len(table.rater_ids))
+    total, pairs = np.zeros(len(set_ids)), np.zeros(len(set_ids), dtype=np.int64)
+    for size in np.unique(sizes[np.unique(block_set)]):
+        chosen = np.flatnonzero(sizes[block_set] == size)
+        row_of = np.full(block_set.size, -1)
+        row_of[chosen] = np.arange(chosen.size)
+        mine = row_of[block_of] >= 0
+        dense = np.full((chosen.size, int(size)), np.nan)
+        dense[row_of[block_of[mine]], place[table.items[mine]]] = table.values[table.labels[mine]]
+        _add_pairs(dense, block_set[chosen], tie_break(generator(), int(size)), total, pairs)
+    return {set_ids[at]: (float(total[at] / pairs[at]), int(pairs[at])) for at in np.flatnonzero(pairs)}
+
+
+def _places(sets: IntArray) -> IntArray:
+    """Return each item's place among those of its set: (items,) of (items,)."""
+    order = np.argsort(sets, kind="stable")
+    sizes = np.bincount(sets)
+    places = np.empty(sets.size, dtype=np.int64)
+    places[order] = np.arange(sets.size) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    return places
+
+
+def _add_pairs(
+    dense: FloatArray, sets: IntArray, noise: FloatArray, total: FloatArray, pairs: IntArray
+) -> None:
+    """Add up the agreements of all ordered pairs of rows of ``dense`` (blocks, n) that belong to one set."""
+    first, second = _ordered_pairs(sets)
+    rows = max(1, _AT_ONCE // max(1, noise.size**2))
+    for start in range(0, first.size, rows):
+        a, b = first[start : start + rows], second[start : start + rows]
+        shared = ~(np.isnan(dense[a]) | np.isnan(dense[b])).all(axis=1)
+        a, b = a[shared], b[shared]
+        np.add.at(total, sets[a], _agreements(dense[a], dense[b] + noise))
+        np.add.at(pairs, sets[a], 1)
+
+
+def _ordered_pairs(sets: IntArray) -> tuple[IntArray, IntArray]:
+    """Return all ordered pairs of places in ``sets`` (ascending) with the same set."""
+    sizes = np.unique(sets, return_counts=True)[1]
+    starts = np.cumsum(sizes) - sizes
+    each = np.repeat(sizes, sizes)  # partners of each place, itself among them
+    first = np.repeat(np.arange(sets.size), each)
+    step = np.arange(first.size) - np.repeat(np.cumsum(each) - each, each)
+    second = np.repeat(np.repeat(starts, sizes), each) + step
+    other = first != second
+    return first[other], second[other]
+
+
+def _agreements(ratings: NDArray[np.floating], ranking: NDArray[np.floating]) -> FloatArray:
+    """Agreement of each row of two (k, n) arrays, -1 to 1: (k,). A pair with a NaN is not usable."""
+    first, second = np.triu_indices(ratings.shape[1], k=1)
+    higher = ratings[:, first] > ratings[:, second]
+    lower = ratings[:, first] < ratings[:, second]
+    usable = (higher | lower) & ~np.isnan(ranking[:, first]) & ~np.isnan(ranking[:, second])
+    right = np.where(higher, ranking[:, first] > ranking[:, second], ranking[:, first] < ranking[:, second])
+    right &= usable
+    count = usable.sum(axis=1)
+    share = right.sum(axis=1) / np.maximum(1, count)
+    return np.where(count > 0, (share - CHANCE) / (1 - CHANCE), 0.0)

@@ -1,0 +1,1 @@
+"""Judging rounds: specs, ratings, sampling, quality checks, and evidence of careless answers."""

@@ -1,0 +1,1 @@
+"""Qualification of workers: outcomes, trainers' remarks, worker status, and rules about workers."""

@@ -1,0 +1,1 @@
+"""What judgments come to: reports, decisions, plans, and files of judgments."""

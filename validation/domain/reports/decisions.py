@@ -1,0 +1,261 @@
+"""Decide items from several people's labels, by rules that are data: k of n, majority, or weighted by reliability.
+
+A label is for the item (in a rule's ``positive``) or against it. Nobody is asked more than the rule needs: an item is
+undecided only while judges who are still missing could change what it comes to, or where the rule itself leaves a
+gap (a tie, a probability between the two thresholds). The weighted rule reads ``P(true label is positive)`` from
+Dawid and Skene's model (see ``dawid_skene``): there a label counts by how often that rater's such labels are right.
+"""
+
+from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from math import isnan, nan
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from validation.domain.agreement import dawid_skene
+from validation.domain.agreement.dawid_skene import DawidSkene
+from validation.domain.judging.ratings import IntArray, RatingTable
+from validation.domain.judging.spec import JudgingSpec
+
+HALF = 0.5
+MOST_JUDGES = 100
+ROUNDING = 1e-12  # 1 - 0.9 is a hair under 0.1; both thresholds are meant to include themselves
+
+
+class Outcome(StrEnum):
+    """What the judgments of one item come to in one dimension."""
+
+    ACCEPT = "accept"
+    REJECT = "reject"
+    UNDECIDED = "undecided"
+
+
+class Method(StrEnum):
+    """How labels become an outcome."""
+
+    K_OF_N = "k_of_n"
+    MAJORITY = "majority"
+    WEIGHTED = "weighted"  # by how reliable each worker is (Dawid and Skene 1979)
+
+
+# What each field of a rule may be as plain data.
+_TYPES: dict[str, Any] = {
+    "dimension": str,
+    "method": str,
+    "positive": list | tuple,
+    "k": int | None,
+    "of": int | None,
+    "threshold": int | float,
+    "at_least": int,
+}
+
+
+class RuleError(ValueError):
+    """A rule that decides nothing sensible. ``field`` names the rule's field; the message says what to write."""
+
+    def __init__(self, field: str, message: str) -> None:
+        super().__init__(message)
+        self.field = field
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """How one dimension is decided. Raises RuleError for values that contradict each other.
+
+    ``positive`` are the labels that speak for an item. ``at_least`` judges are needed before anything is decided.
+
+    - K_OF_N: accepted by ``k`` positive labels of ``of`` judges, rejected once that cannot be reached any more.
+      Beyond ``of`` judges the same share is asked of all of them. Without ``of``, of those who judged so far.
+    - MAJORITY: accepted by more than half, rejected by less, undecided at half. With ``of``, decided early only when
+      the missing judges cannot turn it; ``k`` is not used.
+    - WEIGHTED: accepted from a probability of ``threshold``, rejected up to ``1 - threshold``; at a threshold of 0.5
+      only 0.5 itself is undecided. ``k`` and ``of`` are not used. Other methods do not use ``threshold``.
+    """
+
+    dimension: str
+    method: Method
+    positive: tuple[str, ...]
+    k: int | None = None
+    of: int | None = None
+    threshold: float = 0.9
+    at_least: int = 1
+
+    def __post_init__(self) -> None:
+        if not self.dimension or not self.positive:
+            field = "positive" if self.dimension else "dimension"
+            raise RuleError(field, "Name a dimension and at least one label that speaks for an item.")
+        for field in ("at_least", "of", "k"):
+            self._check_count(field, getattr(self, field))
+        if self.method is Method.K_OF_N and self.k is None:
+            raise RuleError("k", "Say how many positive judgments an item needs.")
+        if self.k is not None and self.of is not None and self.k > self.of:
+            raise RuleError("k", f"{self.k} positive judgments cannot come from {self.of} judges.")
+        if not HALF <= self.threshold <= 1:
+            raise RuleError("threshold", "Use a probability from 0.5 to 1.")
+
+    def _check_count(self, field: str, count: int | None) -> None:
+        if count is not None and not 1 <= count <= MOST_JUDGES:
+            raise RuleError(field, f"Use a whole number from 1 to {MOST_JUDGES}.")
+
+    def as_row(self) -> dict[str, Any]:
+        """Return the rule as plain data that JSON can hold; ``from_row`` reads it."""
+        return asdict(self) | {"method": self.method.value, "positive": [str(word) for word in self.positive]}
+
+    @classmethod
+    def from_row(cls, row: Mapping[str, Any]) -> "Rule":
+        """Return the rule that ``as_row`` wrote; fields left out have their defaults.
+
+        Raises:
+            RuleError: a field that is unknown, missing or of another type, or values that contradict each other.
+        """
+        unknown = sorted(set(row) - set(cls.__dataclass_fields__))
+        if unknown:
+            raise RuleError(unknown[0], f"A rule has no field {unknown[0]}.")
+        values = dict(row)
+        for field, types in _TYPES.items():
+            if field in values and (isinstance(values[field], bool) or not isinstance(values[field], types)):
+                raise RuleError(field, f"{field}: {values[field]!r} is not of the type that a rule needs.")
+        try:
+            values["method"] = Method(row["method"])
+            values["positive"] = tuple(map(str, row["positive"]))
+            return cls(**values)
+        except (KeyError, TypeError) as error:
+            raise RuleError("method", "A rule needs dimension, method and positive.") from error
+        except ValueError as error:
+            if isinstance(error, RuleError):
+                raise
+            raise RuleError("method", f"Use one of {', '.join(Method)}.") from error
+
+
+class Decided(NamedTuple):
+    """What one item came to. ``support`` is the positive share of its judges, or the probability; 0 to 1.
+
+    ``item`` is the table's item id, ``judges`` how many labelled it; ``support`` is ``None`` of nobody.
+    """
+
+    item: Hashable
+    outcome: Outcome
+    judges: int
+    support: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Votes:
+    """Of each item of a table, (n,) each: how many labels it has and how many of them are positive."""
+
+    judges: IntArray
+    positive: IntArray
+
+
+OUTCOMES = (Outcome.REJECT, Outcome.UNDECIDED, Outcome.ACCEPT)  # by sign, see outcomes()
+
+
+def default_rules(spec: JudgingSpec) -> dict[str, Rule]:
+    """Return a rule for each dimension that decides: more than half of those who judged so far.
+
+    An item with one judge counts. The dimension's favourable labels speak for an item.
+    """
+    return {
+        one.name: Rule(
+            dimension=one.name,
+            method=Method.MAJORITY,
+            positive=tuple(str(label) for label in one.page_labels if label in one.favourable),
+        )
+        for one in spec.decided
+    }
+
+
+def decide(table: RatingTable, rule: Rule, *, fit: DawidSkene | None = None) -> list[Decided]:
+    """Return what each item of ``table`` comes to by ``rule``, in the table's order of items.
+
+    Args:
+        fit: the model fitted to this table, for the weighted rule; fitted here, smoothed, when it is left out.
+
+    Raises:
+        RuleError: a positive label that is not on the table's scale.
+        ValueError: a fit of another table.
+    """
+    signs, votes, support = outcomes(table, rule, fit=fit)
+    words = [OUTCOMES[sign + 1] for sign in signs.tolist()]
+    shares = [None if isnan(share) else share for share in support.tolist()]
+    return list(map(Decided, table.item_ids, words, votes.judges.tolist(), shares))
+
+
+def outcomes(
+    table: RatingTable, rule: Rule, *, fit: DawidSkene | None = None
+) -> tuple[NDArray[np.int8], Votes, NDArray[np.float64]]:
+    """Return the same as arrays over the table's items: signs (n,), votes, and support (n,), nan of nobody.
+
+    A sign is 1 for accept, 0 for undecided, -1 for reject. Arguments and errors as for ``decide``.
+    """
+    positive = _positive(table, rule)
+    votes = count_votes(table, positive)
+    if rule.method is Method.WEIGHTED:
+        support = _probability(table, positive, fit)
+        signs = _signs(
+            support >= rule.threshold - ROUNDING,
+            support <= 1 - rule.threshold + ROUNDING,
+        )
+        support = np.where(votes.judges > 0, support, nan)
+    else:
+        support = np.divide(
+            votes.positive, votes.judges, out=np.full(len(table.item_ids), nan), where=votes.judges > 0
+        )
+        signs = _by_count(votes, rule)
+    signs[votes.judges < rule.at_least] = 0
+    return signs, votes, support
+
+
+def count_votes(table: RatingTable, positive: NDArray[np.bool_]) -> Votes:
+    """Count the labels of each item; ``positive`` (len(scale),) marks those that speak for it."""
+    n = len(table.item_ids)
+    speaks_for = table.items[positive[table.labels]]
+    return Votes(np.bincount(table.items, minlength=n), np.bincount(speaks_for, minlength=n))
+
+
+def needs_more(decided: Iterable[Decided], judges_wanted_cap: int) -> list[Hashable]:
+    """Return the items to ask one more judge about: undecided, with fewer judges than the cap; in their order."""
+    return [
+        row.item for row in decided if row.outcome is Outcome.UNDECIDED and row.judges < judges_wanted_cap
+    ]
+
+
+def _positive(table: RatingTable, rule: Rule) -> NDArray[np.bool_]:
+    words = [str(label) for label in table.scale]
+    foreign = [word for word in rule.positive if str(word) not in words]
+    if foreign:
+        raise RuleError("positive", f"{foreign[0]} is not on the scale; use {', '.join(words)}.")
+    wanted = {str(word) for word in rule.positive}
+    return np.array([word in wanted for word in words], dtype=np.bool_)
+
+
+def _probability(
+    table: RatingTable, positive: NDArray[np.bool_], fit: DawidSkene | None
+) -> NDArray[np.float64]:
+    fitted = fit or dawid_skene.fit(table, smoothing=dawid_skene.SMOOTHING)
+    shape = (len(table.item_ids), len(table.scale))
+    if fitted.posteriors.shape != shape:
+        raise ValueError(f"the fit is of {fitted.posteriors.shape} items and labels, the table of {shape}")
+    found: NDArray[np.float64] = fitted.posteriors[:, positive].sum(axis=1)
+    return found
+
+
+def _by_count(votes: Votes, rule: Rule) -> NDArray[np.int8]:
+    """Signs by whole numbers alone. ``of`` is the number of judges once all are in."""
+    of = votes.judges if rule.of is None else np.maximum(votes.judges, rule.of)
+    missing = of - votes.judges
+    if rule.method is Method.MAJORITY:
+        # The worst and the best that the missing judges can make of it, in half votes.
+        return _signs(2 * votes.positive > of, 2 * (votes.positive + missing) < of)
+    k = rule.k or 1
+    if rule.of is None:
+        return _signs(votes.positive >= k, votes.positive < k)
+    needed = -(-k * of // rule.of)  # the same share of more judges, rounded up; k itself of ``rule.of``
+    return _signs(votes.positive >= needed, votes.positive + missing < needed)
+
+
+def _signs(accept: NDArray[np.bool_], reject: NDArray[np.bool_]) -> NDArray[np.int8]:
+    return accept.astype(np.int8) - reject.astype(np.int8)

@@ -1,0 +1,208 @@
+"""Figures of one dimension of a judging report as plain data: counts, shares, agreement, confusion, hardest items.
+
+Which of them a dimension has follows from its scale. Sources of the measures: ``agreement`` beside this.
+"""
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+
+from hits.domain.quantiles import quantile
+from validation.domain.agreement import agreement
+from validation.domain.agreement.agreement import Metric, Statistic
+from validation.domain.judging.ratings import IntArray, Judged, RatingTable
+from validation.domain.judging.spec import Dimension, JudgingSpec, Scale
+from validation.domain.reports.planner import score_interval
+
+SEED = 20221023  # of all bootstrap intervals
+REPLICATES = 1_000
+HARDEST = 6
+MOST_CELLS = 20_000_000  # items × labels that are tabulated; above it only the shares are told
+HALF = 0.5
+# Which coefficients mean something on which scale. Labels that come with each unit have no common chance agreement.
+STATISTICS: Mapping[Scale, tuple[Statistic, ...]] = {
+    Scale.NOMINAL: (Statistic.ALPHA_NOMINAL, Statistic.FLEISS, Statistic.PERCENT),
+    Scale.ORDINAL: tuple(Statistic),
+    Scale.INTERVAL: (Statistic.ALPHA_INTERVAL, Statistic.PERCENT),
+    Scale.MULTIPLE: (Statistic.ALPHA_NOMINAL, Statistic.FLEISS, Statistic.PERCENT),
+}
+_METRICS = {Scale.ORDINAL: Metric.ORDINAL, Scale.INTERVAL: Metric.INTERVAL}
+ALPHA_KEYS = {
+    Metric.NOMINAL: "alpha_nominal",
+    Metric.ORDINAL: "alpha_ordinal",
+    Metric.INTERVAL: "alpha_interval",
+}
+
+
+def metric_of(dimension: Dimension) -> Metric:
+    """Return the difference that disagreement is measured by: of ranks, of numbers, or equal against unequal."""
+    return _METRICS.get(dimension.scale, Metric.NOMINAL)
+
+
+def dimension_figures(dimension: Dimension, table: RatingTable, *, stream: int = 0) -> dict[str, Any]:
+    """Return everything that the report tells about one dimension.
+
+    Args:
+        stream: which of the seed's independent streams the bootstrap takes, so that dimensions share none.
+    """
+    per_label = np.bincount(table.labels, minlength=len(table.scale))
+    figures: dict[str, Any] = {
+        "labels": [[str(word), int(count)] for word, count in zip(table.scale, per_label, strict=True)],
+        "items": int(np.unique(table.items).size),
+        "ratings": table.size,
+        "raters": int(np.unique(table.raters).size),
+        "share": None,
+        "mean": None,
+        "coefficients": {},
+        "confusion": [],
+        "examples": {},
+        "hardest": [],
+    }
+    if not dimension.is_fixed:
+        figures["labels"] = []
+    if not table.size or len(table.item_ids) * len(table.scale) > MOST_CELLS:
+        return figures
+    if dimension.scale is Scale.MULTIPLE:
+        return figures | {"by_label": _by_label(dimension, table, stream)}
+    counts = table.counts()
+    if dimension.favourable and dimension.share:
+        figures["share"] = share(counts, [word in dimension.favourable for word in table.scale])
+    if dimension.is_numeric:
+        figures["mean"] = float(table.values[table.labels].mean())
+    rng = np.random.default_rng([SEED, stream])
+    wanted = STATISTICS[dimension.scale] if dimension.is_fixed else (Statistic.PERCENT,)
+    found = agreement.coefficients(table, wanted, rng=rng, replicates=REPLICATES)
+    figures["coefficients"] = {str(key.value): _coefficient(value) for key, value in found.items()}
+    if dimension.is_fixed:
+        figures["confusion"] = agreement.coincidences(table).tolist()
+        figures["examples"] = _examples(counts, table)
+    if dimension.scale is Scale.NOMINAL and dimension.is_fixed:
+        figures["unanimity"] = unanimity(counts)
+    figures["hardest"] = hardest(table, counts, metric_of(dimension))
+    return figures
+
+
+def unanimity(counts: IntArray) -> dict[str, Any]:
+    """Return on how many items with two judges or more all of them gave one label; counts are (items, labels)."""
+    votes = counts.sum(axis=1)
+    several = votes > 1
+    same = int((counts[several].max(axis=1, initial=0) == votes[several]).sum())
+    of = int(several.sum())
+    return {"count": same, "of": of, "percent": 100 * same / of if of else None}
+
+
+def _by_label(dimension: Dimension, table: RatingTable, stream: int) -> list[dict[str, Any]]:
+    """Return a row for each label of a multiple choice: how often it was ticked, and how far judges agree on it."""
+    of_item = np.array([str(item[-1]) for item in table.item_ids if isinstance(item, tuple)])
+    rows = []
+    for number, label in enumerate(dimension.labels):
+        part = table.where((of_item == str(label))[table.items])
+        rng = np.random.default_rng([SEED, stream, number])
+        found = agreement.coefficients(part, STATISTICS[Scale.MULTIPLE], rng=rng, replicates=REPLICATES)
+        rows.append(
+            {
+                "label": str(label),
+                "ticked": int(part.labels.sum()),
+                "ratings": part.size,
+                "coefficients": {str(key.value): _coefficient(value) for key, value in found.items()},
+            }
+        )
+    return rows
+
+
+def text_figures(dimension: Dimension, rows: Iterable[Judged], spec: JudgingSpec) -> dict[str, Any]:
+    """Return what a report tells about free text: how many texts there are, how long, and by how many people."""
+    texts = [
+        (row, str(label))
+        for row in rows
+        for name, _, label in spec.labels(row.answer)
+        if name == dimension.name and str(label).strip()
+    ]
+    lengths = sorted(len(text.split()) for _, text in texts)
+    return {
+        "labels": [],
+        "items": len({row.item for row, _ in texts}),
+        "ratings": len(texts),
+        "raters": len({row.rater for row, _ in texts}),
+        "share": None,
+        "mean": None,
+        "coefficients": {},
+        "confusion": [],
+        "examples": {},
+        "hardest": [],
+        "median_words": quantile(lengths, 0.5) if lengths else None,
+    }
+
+
+def _coefficient(found: agreement.Coefficient) -> dict[str, Any]:
+    return {key: plain_number(value) for key, value in asdict(found).items()}
+
+
+def plain_number(value: Any) -> Any:
+    """Return a plain number that JSON has, or ``None``."""
+    if value is None or isinstance(value, bool):
+        return value
+    number = float(value)
+    if not np.isfinite(number):
+        return None
+    return int(value) if isinstance(value, int | np.integer) else number
+
+
+def share(counts: IntArray, positive: Sequence[bool]) -> dict[str, Any]:
+    """Return how many items most judges are positive about; ties are undecided and stay in the whole.
+
+    Args:
+        counts: (items, labels). positive: (labels,) which of them speak for an item.
+
+    Returns:
+        ``count``, ``of``, ``undecided``; ``percent``, ``low`` and ``high`` from 0 to 100, ``None`` of nothing. The
+        interval is Wilson's (1927, doi:10.1080/01621459.1927.10502953) over items.
+    """
+    votes = counts.sum(axis=1)
+    judged = votes > 0
+    part = counts[judged][:, np.array(positive, dtype=bool)].sum(axis=1) / votes[judged]
+    of, count, even = int(judged.sum()), int((part > HALF).sum()), int((part == HALF).sum())
+    if not of:
+        return {"count": 0, "of": 0, "undecided": 0, "percent": None, "low": None, "high": None}
+    interval = score_interval(of, count / of)
+    return {
+        "count": count,
+        "of": of,
+        "undecided": even,
+        "percent": 100 * count / of,
+        "low": 100 * interval.low,
+        "high": 100 * interval.high,
+    }
+
+
+def item_name(item: Hashable) -> tuple[str, str]:
+    """Return an item's key and the part of it that was rated; the part is empty where the whole was."""
+    return (str(item[0]), str(item[1])) if isinstance(item, tuple) else (str(item), "")
+
+
+def hardest(table: RatingTable, counts: IntArray, metric: Metric) -> list[dict[str, Any]]:
+    """Return the items whose raters differ most, with their labels from low to high; counts are (items, labels)."""
+    at = {item: number for number, item in enumerate(table.item_ids)}
+    rows = []
+    for item, disagreement in agreement.hardest_items(table, metric, HARDEST):
+        if disagreement <= 0:
+            continue
+        key, part = item_name(item)
+        labels = [[str(w), int(n)] for w, n in zip(table.scale, counts[at[item]], strict=True) if n]
+        rows.append({"item": key, "part": part, "disagreement": float(disagreement), "labels": labels})
+    return rows
+
+
+def _examples(counts: IntArray, table: RatingTable) -> dict[str, str]:
+    """Return for each pair of labels, as ``"low,high"``, an item that got both, the one that most people judged."""
+    found = {}
+    votes = counts.sum(axis=1)
+    for low in range(len(table.scale)):
+        for high in range(low, len(table.scale)):
+            both = np.minimum(counts[:, low], counts[:, high] if high > low else counts[:, low] - 1)
+            if both.max(initial=0) > 0:
+                best = int(np.argmax(np.where(both > 0, votes, -1)))
+                found[f"{low},{high}"] = item_name(table.item_ids[best])[0]
+    return found

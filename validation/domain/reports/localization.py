@@ -1,0 +1,128 @@
+"""The human baseline of localization: how often people give an inference the region that it was written for.
+
+Accuracy is the share right in each image, mean over the raters of that image, then over images, as for models.
+Source: Hessel et al. 2022, §4.2 (92.3 % for one rater on 101 images), doi:10.1007/978-3-031-20059-5_32. The interval
+is a percentile bootstrap over images, since images are what was sampled: Efron & Tibshirani 1993, §13.3,
+doi:10.1201/9780429246593.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from validation.domain.agreement.pairwise import says_enough
+from validation.domain.judging.spec import JudgedLabel, Label
+
+LEAST_PAIRS = 3  # as in the paper: with fewer, guessing is too often right
+MOST_PAIRS = 10  # letters A to J; more regions can hardly be told apart on one photo
+REPLICATES = 1000
+LEVEL = 0.95
+
+
+@dataclass(frozen=True, slots=True)
+class Matching:
+    """One rater's answer to one item: ``chosen`` is the label of each part, such as inference id -> region id."""
+
+    item: str
+    rater: str
+    chosen: Mapping[str, Label]
+
+    @classmethod
+    def of(cls, item: str, rater: str, labels: Iterable[JudgedLabel]) -> "Matching":
+        """Return the assignment in the labels of an answer."""
+        return cls(item, rater, {row.part: row.label for row in labels})
+
+
+@dataclass(frozen=True, slots=True)
+class ImageScore:
+    """One image: ``right`` of ``of`` inferences for each rater, in the order of the answers; ``share`` 0 to 1."""
+
+    item: str
+    of: int
+    right: tuple[int, ...]
+
+    @property
+    def share(self) -> float:
+        """Mean share over the raters, 0 to 1."""
+        return sum(self.right) / (self.of * len(self.right))
+
+    @property
+    def perfect(self) -> bool:
+        """Whether every rater had every inference right."""
+        return all(count == self.of for count in self.right)
+
+
+@dataclass(frozen=True, slots=True)
+class BaselineScore:
+    """Percentages. ``accuracy`` is ``None`` without images, the interval with fewer than two.
+
+    ``images`` and ``matchings`` are what was scored, ``raters`` how many people; ``chance`` is what drawing an
+    assignment by lot would reach on these images. ``by_image`` is in the order of each image's first answer.
+    """
+
+    accuracy: float | None
+    low: float | None
+    high: float | None
+    images: int
+    matchings: int
+    raters: int
+    chance: float | None
+    by_image: tuple[ImageScore, ...]
+
+
+def right_of(chosen: Mapping[str, Label], truth: Mapping[str, Label]) -> int:
+    """Return how many inferences of ``truth`` (inference id -> region id) got their own region."""
+    return sum(chosen.get(inference) == region for inference, region in truth.items())
+
+
+def score(
+    answers: Iterable[Matching],
+    truths: Mapping[str, Mapping[str, Label]],
+    *,
+    rng: np.random.Generator,
+    replicates: int = REPLICATES,
+    level: float = LEVEL,
+) -> BaselineScore:
+    """Return the macro accuracy of ``answers`` with its bootstrap interval.
+
+    Args:
+        truths: by item, inference id -> region id. Answers about other items are left out.
+        rng: draws the bootstrap's images. replicates: how many times. level: coverage of the interval, 0 to 1.
+    """
+    right: dict[str, list[int]] = {}
+    raters = set()
+    for row in answers:
+        truth = truths.get(row.item)
+        if not truth:
+            continue
+        right.setdefault(row.item, []).append(right_of(row.chosen, truth))
+        raters.add(row.rater)
+    images = tuple(ImageScore(item, len(truths[item]), tuple(counts)) for item, counts in right.items())
+    shares = np.array([image.share for image in images])
+    low, high = _interval(shares, rng, replicates, level)
+    return BaselineScore(
+        accuracy=float(100 * shares.mean()) if images else None,
+        low=low,
+        high=high,
+        images=len(images),
+        matchings=sum(len(image.right) for image in images),
+        raters=len(raters),
+        # In a random one-to-one assignment one inference is right on the average, whatever their number.
+        chance=float(100 * np.mean([1 / image.of for image in images])) if images else None,
+        by_image=images,
+    )
+
+
+def _interval(
+    shares: np.ndarray, rng: np.random.Generator, replicates: int, level: float
+) -> tuple[float | None, float | None]:
+    """Return the percentile interval of the mean of ``shares`` (n,), in percent; None where they say too little."""
+    count = len(shares)
+    if not says_enough(shares):
+        return None, None
+    # All that the mean needs is how often each share is drawn, and few shares are different.
+    values, counts = np.unique(shares, return_counts=True)
+    times = rng.multinomial(count, counts / count, size=replicates)
+    low, high = np.quantile(times @ values / count, [(1 - level) / 2, (1 + level) / 2])
+    return float(100 * low), float(100 * high)

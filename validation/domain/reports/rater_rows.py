@@ -1,0 +1,82 @@
+"""One judgment as plain rows, one per rating, for files that leave the project."""
+
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from validation.domain.judging.ratings import Judged, RatingError
+from validation.domain.judging.spec import SEPARATOR, Dimension, JudgingSpec, Scale
+
+COLUMNS = (
+    "kind",
+    "batch",
+    "item",
+    "dimension",
+    "label",
+    "value",
+    "rater",
+    "seconds",
+    "submitted_at",
+    "simulated",
+    "imported",
+)
+
+
+class RaterRow(NamedTuple):
+    """One rating. ``item`` is the item's key, with the rated part behind a slash where there is one.
+
+    ``label`` of several at once are joined by "|". ``value`` is the label's rank on its scale from low to high, from
+    0, or the label itself where labels are numbers. ``rater`` is a keyed hash; ``seconds`` the active ones of the
+    whole answer; ``submitted_at`` aware UTC.
+    """
+
+    kind: str
+    batch: int | None
+    item: str
+    dimension: str
+    label: str
+    value: float | None
+    rater: str
+    seconds: float | None
+    submitted_at: datetime | None
+    simulated: bool
+    imported: bool
+
+
+def rater_rows(judgment: Judged, rater: str, spec: JudgingSpec) -> Iterator[RaterRow]:
+    """Yield a row for each rating of one judgment; ``rater`` is the keyed hash of who made it. Empty texts have none.
+
+    Raises:
+        RatingError: a label that is not on its scale; the message names item and label.
+    """
+    for name, part, label in spec.labels(judgment.answer):
+        written, value = _written(judgment, spec.dimension(name), label)
+        if not written:
+            continue
+        yield RaterRow(
+            judgment.kind,
+            judgment.batch,
+            f"{judgment.item}/{part}" if part else judgment.item,
+            name,
+            written,
+            value,
+            rater,
+            judgment.seconds,
+            judgment.at,
+            judgment.simulated,
+            judgment.worker is None,
+        )
+
+
+def _written(judgment: Judged, dimension: Dimension, label: Any) -> tuple[str, float | None]:
+    """Return a label as a cell holds it, and its value."""
+    if dimension.scale is Scale.MULTIPLE:
+        return SEPARATOR.join(str(one) for one in label) or SEPARATOR, None
+    if dimension.scale is Scale.TEXT or not dimension.is_fixed:
+        return str(label), None
+    try:
+        return str(label), dimension.values[dimension.labels.index(label)]
+    except ValueError:
+        raise RatingError(
+            f"item {judgment.item}: {label!r} is not on the scale of {dimension.name}"
+        ) from None

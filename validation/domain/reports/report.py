@@ -1,0 +1,225 @@
+"""Figures of a judging report as plain data: shares, agreement, confusion, hardest items, time and pay, raters.
+
+Everything here takes rating tables or plain rows and gives what a JSON column keeps; what it is called on the page
+and how it is drawn is the page's matter. Sources of the measures: ``agreement`` and ``dawid_skene`` beside this.
+"""
+
+import hashlib
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from math import isfinite
+from statistics import fmean
+from typing import Any
+
+import numpy as np
+
+from hits.domain.hashing import canonical_json
+from hits.domain.money.pay import HOUR, spread
+from hits.domain.quantiles import quantile
+from validation.domain.agreement import agreement, dawid_skene
+from validation.domain.judging.rating_tables import tables
+from validation.domain.judging.ratings import Judged, RatingTable
+from validation.domain.judging.spec import Dimension, JudgingSpec, Label, Scale
+from validation.domain.reports.dimension_report import ALPHA_KEYS, MOST_CELLS, metric_of, plain_number, share
+from validation.domain.reports.localization import Matching, right_of
+from validation.domain.reports.plots import counted
+
+FORMAT = 1  # of the figures; a new one makes the same judgments count as changed
+
+
+def fingerprint(rows: Iterable[Judged], *about: object) -> str:
+    """Return the sha256 of the judgments, whatever order they come in, and of what else decides the figures.
+
+    Each row counts with its item, rater, answer, batch, seconds, reward, time, role and whether it was simulated.
+    """
+    lines = sorted(
+        hashlib.sha256(
+            canonical_json(
+                [
+                    row.item,
+                    row.rater,
+                    row.answer,
+                    row.batch,
+                    row.unit,
+                    row.seconds,
+                    row.cents,
+                    row.at.isoformat() if row.at else None,
+                    row.role,
+                    row.simulated,
+                ]
+            )
+        ).digest()
+        for row in rows
+    )
+    whole = hashlib.sha256(canonical_json([FORMAT, *about]))
+    for line in lines:
+        whole.update(line)
+    return whole.hexdigest()
+
+
+def alike_by_rater(table: RatingTable) -> dict[str, tuple[int, int]]:
+    """Return by rater: how many ratings by others of the same items are the same, and of how many."""
+    if not table.size:
+        return {}
+    pair = table.items * len(table.scale) + table.labels
+    _, place, same = np.unique(pair, return_inverse=True, return_counts=True)
+    votes = np.bincount(table.items)
+    raters = len(table.rater_ids)
+    alike = np.bincount(table.raters, same[place] - 1, raters)
+    of = np.bincount(table.raters, votes[table.items] - 1, raters)
+    return {str(r): (int(alike[n]), int(of[n])) for n, r in enumerate(table.rater_ids)}
+
+
+def reliability_by_rater(found: Mapping[str, RatingTable], spec: JudgingSpec) -> dict[str, dict[str, float]]:
+    """Return by rater and dimension how far labels follow the fitted truth beyond chance, -1 to 1; see dawid_skene.
+
+    Whoever shares no item with others has none. Labels that come with each unit mean something else on each item and
+    tell the model nothing, so such dimensions have none either; nor do several labels at once.
+    """
+    result: dict[str, dict[str, float]] = defaultdict(dict)
+    for name, table in found.items():
+        dimension = spec.dimension(name)
+        if not dimension.is_fixed or dimension.scale is Scale.MULTIPLE or not table.size:
+            continue
+        fitted = dawid_skene.fit(table, smoothing=dawid_skene.SMOOTHING)
+        values = dawid_skene.reliability(fitted, table)
+        for rater, value in zip(table.rater_ids, values.tolist(), strict=True):
+            if isfinite(value):
+                result[str(rater)][name] = value
+    return dict(result)
+
+
+def time_figures(rows: Iterable[Judged], target_cents_per_hour: int) -> dict[str, Any] | None:
+    """Return how active seconds and pay per hour are spread over judgments; ``None`` when none has a time.
+
+    Seconds are active ones. Dollars per hour count the reward alone.
+    """
+    timed = [(row.cents, row.seconds) for row in rows if row.seconds is not None and row.seconds > 0]
+    if not timed:
+        return None
+    seconds = sorted(seconds for _, seconds in timed)
+    figures: dict[str, Any] = {
+        "n": len(seconds),
+        "median": quantile(seconds, 0.5),
+        "mean": fmean(seconds),
+        "lower": quantile(seconds, 0.25),
+        "upper": quantile(seconds, 0.75),
+        "bins": counted(seconds),
+        "pay": None,
+    }
+    paid = [(cents, took) for cents, took in timed if cents is not None]
+    pay = spread(paid, target_cents_per_hour)
+    if pay is not None:
+        rates = sorted(cents * HOUR / took / 100 for cents, took in paid)
+        figures["pay"] = {
+            "n": pay.n,
+            "median": pay.median,
+            "interval": list(pay.interval) if pay.interval else None,
+            "mean": pay.mean,
+            "overall": pay.overall,
+            "under": pay.under,
+            "target": target_cents_per_hour,
+            "bins": counted(rates),
+        }
+    return figures
+
+
+def batch_figures(batch: int, rows: Sequence[Judged], spec: JudgingSpec, target: int) -> dict[str, Any]:
+    """Return one round's line: how much was judged by how many, shares, agreement without interval, time and pay."""
+    found = tables(rows, spec)
+    time = time_figures(rows, target)
+    dimensions = {}
+    for name, table in found.items():
+        if not table.size or len(table.item_ids) * len(table.scale) > MOST_CELLS:
+            continue
+        dimensions[name] = _batch_dimension(spec.dimension(name), table)
+    return {
+        "batch": batch,
+        "judgments": len(rows),
+        "items": len({row.item for row in rows}),
+        "raters": len({row.rater for row in rows}),
+        "dimensions": dimensions,
+        "median_seconds": time["median"] if time else None,
+        "cents_per_hour": time["pay"]["median"] if time and time["pay"] else None,
+        "simulated": sum(row.simulated for row in rows),
+    }
+
+
+def _batch_dimension(dimension: Dimension, table: RatingTable) -> dict[str, Any]:
+    favourable = dimension.favourable if dimension.share else frozenset()
+    counted_share = (
+        share(table.counts(), [word in favourable for word in table.scale]) if favourable else None
+    )
+    metric = metric_of(dimension)
+    alpha = agreement.krippendorff_alpha(table, metric) if dimension.is_fixed else None
+    return {
+        "share": counted_share,
+        ALPHA_KEYS[metric] if dimension.is_fixed else "alpha_ordinal": plain_number(alpha),
+        "percent": plain_number(agreement.percent_agreement(table)),
+        "mean": float(table.values[table.labels].mean())
+        if dimension.is_numeric and dimension.scale is not Scale.MULTIPLE
+        else None,
+    }
+
+
+def rater_figures(
+    rows: Sequence[Judged], found: Mapping[str, RatingTable], spec: JudgingSpec, target: int
+) -> dict[str, dict[str, Any]]:
+    """Return by rater what their judgments come to: how many, agreement with others, reliability, time and pay."""
+    by_rater: dict[str, list[Judged]] = defaultdict(list)
+    for row in rows:
+        by_rater[row.rater].append(row)
+    alike = {name: alike_by_rater(table) for name, table in found.items()}
+    reliable = reliability_by_rater(found, spec)
+    result = {}
+    for rater, own in by_rater.items():
+        same = sum(alike[name].get(rater, (0, 0))[0] for name in alike)
+        of = sum(alike[name].get(rater, (0, 0))[1] for name in alike)
+        time = time_figures(own, target)
+        values = reliable.get(rater, {})
+        result[rater] = {
+            "judgments": len(own),
+            "agreement": [same, of],
+            "reliability": fmean(values.values()) if values else None,
+            "reliabilities": values,
+            "median_seconds": time["median"] if time else None,
+            "cents_per_hour": time["pay"]["median"] if time and time["pay"] else None,
+        }
+    return result
+
+
+def add_accuracy(
+    people: Mapping[str, dict[str, Any]],
+    rows: Iterable[Judged],
+    truths: Mapping[str, Mapping[str, Label]],
+    spec: JudgingSpec,
+) -> None:
+    """Set each rater's reliability to the share of parts that got their right label, 0 to 1.
+
+    Args:
+        people: by rater, as ``rater_figures`` gives it; gains ``accuracy``, right and of how many.
+        truths: by item, part -> label, such as inference id -> region id.
+    """
+    for row in rows:
+        truth = truths.get(row.item, {})
+        right, of = people[row.rater].get("accuracy", (0, 0))
+        chosen = Matching.of(row.item, row.rater, spec.labels(row.answer)).chosen
+        people[row.rater]["accuracy"] = [right + right_of(chosen, truth), of + len(truth)]
+    for figures in people.values():
+        right, of = figures.get("accuracy", (0, 0))
+        figures["reliability"] = right / of if of else None
+
+
+def ranked(figures: Mapping[int, Mapping[str, Any]]) -> list[int]:
+    """Return workers from the most to the least reliable; equal ones by agreement, then by their number.
+
+    Whoever has no reliability stands last: nobody else judged what they judged.
+    """
+
+    def place(worker: int) -> tuple[bool, float, float, int]:
+        row = figures[worker]
+        same, of = row["agreement"]
+        reliability = row["reliability"]
+        return (reliability is None, -(reliability or 0.0), -(same / of if of else 0.0), worker)
+
+    return sorted(figures, key=place)
