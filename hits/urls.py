@@ -28,7 +28,7 @@ urlpatterns = [
     path("hit/api/consent", login_not_required(api.ConsentView.as_view()), name="hit-api-consent"),
     re_path(r"^media/(?P<path>images/[0-9a-f]{2}/[0-9a-f]{64}\.(?:jpg|png))$", image_file, name="image-file"),
     path("notifications/<str:key>", notification, name="notification"),
-    # The console. Every one of these stands in the table of tests/hits/test_console_access.py.
+    # The console. Every one of these stands in the table of tests/hits/views/test_console_access.py.
     path("projects/", projects.project_list, name="projects"),
     path("new-project", projects.project_new, name="project-new"),
     path("projects/<slug:slug>/", batches.project_batches, name="project-batches"),

@@ -22,6 +22,7 @@ from hits.models import Image, Project
 from hits.services import projects
 from hits.services.images.import_image import import_image
 from tests.support import isolation
+from tests.support.judging.work import Work
 from tests.support.migrated import MigratedDatabase
 from tests.support.pictures import picture
 
@@ -214,6 +215,12 @@ def make_image(project: Project) -> Callable[..., Image]:
         return import_image(project=into or project, name=name or f"photo-{seed}.png", data=data)[0]
 
     return make
+
+
+@pytest.fixture
+def work(project: Project) -> Work:
+    """Return a maker of confirmed work in the project, without a marketplace: rows as ``collect`` writes them."""
+    return Work(project)
 
 
 @pytest.fixture

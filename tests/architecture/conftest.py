@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.paths import ROOT
+
 PACKAGES = ("annotation_site", "hits", "validation", "curation")
-ROOT = Path(__file__).resolve().parents[2]
 UNTRACKED = {".git", ".venv", "var", "node_modules", "__pycache__"}
 
 

@@ -23,10 +23,10 @@ from hits.domain.states import Role
 from hits.marketplace import models as marketplace
 from hits.services import projects
 from hits.services.collecting.page_keys import PageKey, issue_token
-from tests.site.test_public_views import PUBLIC
+from tests.annotation_site.test_public_views import PUBLIC
 from tests.support import market
 from tests.support.any_row import Rows
-from tests.validation.factory import Work
+from tests.support.judging.work import Work
 from validation import models as validation
 
 pytestmark = pytest.mark.django_db

@@ -27,8 +27,8 @@ from hits.services.launching.terms import Terms
 from hits.services.publishing.publish import publish_batch
 from hits.services.reconciling.reconcile import reconcile_batch
 from tests.support import loop, market
+from tests.support.judging.work import Work, ratings, review
 from tests.support.proof import SECRET
-from tests.validation.factory import Work, ratings, review
 from validation.domain.judging.quality_check_types import Rates
 from validation.domain.judging.round_material import CandidateToRate, SetToJudge
 from validation.domain.judging.sampling import Selection

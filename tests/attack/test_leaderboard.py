@@ -23,7 +23,7 @@ from hits.domain.states import JobState
 from hits.models import Project
 from hits.services.errors import Refused
 from hits.services.jobs import jobs
-from tests.curation_site.leaderboards import (
+from tests.support.curation.leaderboards import (
     PERFECT,
     handed_in,
     made_board,

@@ -16,9 +16,9 @@ from hits.marketplace.models import Notification, NotificationSetting, Transport
 from hits.models import MarketplaceEvent
 from hits.mturk import environments
 from hits.services.collecting import notifications
-from tests.marketplace.conftest import near, near_market, requester  # noqa: F401
-from tests.marketplace.support import Market
-from tests.marketplace.test_notifications import hit_type, specification
+from tests.hits.marketplace.conftest import near, near_market, requester  # noqa: F401
+from tests.hits.marketplace.support import Market
+from tests.hits.marketplace.test_notifications import hit_type, specification
 from tests.support.threads import together
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -21,8 +21,8 @@ from hits.marketplace.formats.xml import SCHEMAS
 from hits.marketplace.models import HIT, Assignment, QualificationType, SlotState, Worker
 from hits.marketplace.selectors.accounts import unbalanced_requesters
 from hits.marketplace.services import accounts, attempts
-from tests.marketplace.conftest import near, near_market, requester, worker, workers  # noqa: F401
-from tests.marketplace.support import Market, accept, hit_params, later, secret_of
+from tests.hits.marketplace.conftest import near, near_market, requester, worker, workers  # noqa: F401
+from tests.hits.marketplace.support import Market, accept, hit_params, later, secret_of
 from tests.support.question_forms import form_xml, free_text, question
 from tests.support.threads import together
 

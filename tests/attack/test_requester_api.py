@@ -14,7 +14,7 @@ from hits.domain.mturk_formats.external_question import NAMESPACE, QuestionInval
 from hits.marketplace import dispatch, wire
 from hits.marketplace.models import HIT, HITType
 from hits.marketplace.services import accounts
-from tests.marketplace.support import hit_params
+from tests.hits.marketplace.support import hit_params
 
 pytestmark = pytest.mark.django_db(transaction=True)
 URL = "http://localhost:8000/mturk/"

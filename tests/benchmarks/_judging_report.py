@@ -33,8 +33,8 @@ def measured(items: int) -> dict[str, Any]:
     from hits.models import Hit
     from hits.services import projects
     from hits.services.images.import_image import import_image
+    from tests.support.judging.many_judgments import Crowd, fill
     from tests.support.pictures import picture
-    from tests.validation.many_judgments import Crowd, fill
     from validation.services.report import compute
 
     admin = User.objects.create_superuser("bench")

@@ -30,10 +30,10 @@ def fill(sizes: Sizes) -> dict[str, Any]:
 
     from hits.services import projects
     from hits.services.images.import_image import import_image
+    from tests.support.judging.many_judgments import Crowd
+    from tests.support.judging.many_judgments import fill as fill_judgments
     from tests.support.many_pairs import fill_pairs
     from tests.support.pictures import picture
-    from tests.validation.many_judgments import Crowd
-    from tests.validation.many_judgments import fill as fill_judgments
 
     def make() -> None:
         call_command("migrate", verbosity=0)

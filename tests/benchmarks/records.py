@@ -18,8 +18,9 @@ from pathlib import Path
 from typing import Any
 
 from tests.benchmarks._machine import machine
+from tests.support.paths import ROOT
 
-HERE = Path(__file__).resolve().parents[2]
+HERE = ROOT
 SCRIPT = Path(__file__).with_name("_record_steps.py")
 STEPS = ("collect", "review", "report", "seal", "search", "strata")
 MOST_RATIO, MOST_SECONDS = 1.2, 3.0

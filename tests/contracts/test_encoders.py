@@ -24,7 +24,7 @@ from curation.scorer.training.batches import training_tokens
 from curation.scorer.training.inputs import Pair
 from curation.scorer.training.starting_weights import starting_point
 from hits.domain.images.region_drawing import RegionMode
-from tests.curation_site.fakes import save_tiny_clip
+from tests.support.curation.fakes import save_tiny_clip
 from tests.support.scorer_weights import TINY_RESNET, random_weights, save_checkpoint
 
 NAMES = ["label-sentence", "clip", "clip-openvino", "scorer-tiny", "scorer-resnet"]

@@ -13,9 +13,9 @@ from hits.domain.images.image_facts import ImageFacts
 from hits.domain.states import Purpose
 from hits.kind import InvalidAnswer, InvalidUnit, Schema
 from hits.markdown import pictures, trouble
+from tests.support.paths import ROOT
 
 NAMES = registry.names()
-ROOT = Path(__file__).resolve().parents[2]
 IMAGES = {
     n: ImageFacts(n, f"http://127.0.0.1:8000/media/{n}.jpg", 640, 480, alt="a room") for n in range(1, 10)
 }

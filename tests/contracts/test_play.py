@@ -24,7 +24,7 @@ from hits.selectors.images.images import facts_of
 from hits.services.collecting import submit
 from hits.services.launching import template_launch
 from tests.support import market
-from tests.support.bench import task_address
+from tests.support.box_editor import task_address
 from tests.support.loop import approve, collected, page_key
 from tests.support.play import WORKERS, Play
 from validation.domain.judging.quality_check_types import Own, Rates

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.curation_site.fakes import save_tiny_clip
+from tests.support.curation.fakes import save_tiny_clip
 
 
 @pytest.fixture(scope="session")

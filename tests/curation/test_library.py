@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
+from tests.support.paths import ROOT
+
 PAGE = ROOT / "docs" / "library.md"
 LEFT_OUT = shutil.ignore_patterns(
     ".git", ".venv", "var", "tests", "node_modules", "__pycache__", ".*_cache", "build"

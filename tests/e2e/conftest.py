@@ -8,7 +8,7 @@ import pytest
 from hits.models import Image, Project
 from hits.services.images.import_image import import_image
 from hits.services.launching.terms import Terms
-from tests.support import bench, children, market
+from tests.support import box_editor, children, market
 from tests.support.browser import CHROMIUM, FLAGS
 from tests.support.loop import published
 from tests.support.ready_server import ReadyServer
@@ -108,11 +108,11 @@ def accept_photo(
         width: int = 640, height: int = 480, *, worker: str = "wilma", opinions: int = 1
     ) -> market.Accepted:
         market.fund()
-        data = bench.plain_photo(width, height)
+        data = box_editor.plain_photo(width, height)
         image = import_image(project=project, name=f"{width}x{height}.jpg", data=data)[0]
         batch = published(project, [image], terms=Terms(opinions=opinions))
         hit = batch.units.get().hits.get()
-        return bench.agreed(market.accept(hit, market.market_worker(worker)))
+        return box_editor.agreed(market.accept(hit, market.market_worker(worker)))
 
     return accept
 
@@ -120,16 +120,16 @@ def accept_photo(
 @pytest.fixture
 def open_task(
     accept_photo: Callable[..., market.Accepted], open_page: Callable[..., Any]
-) -> Callable[..., bench.Task]:
+) -> Callable[..., box_editor.Task]:
     """Return a function that opens a task's page by itself, as large as the window; ``size`` is the photo's."""
 
     def open_(
         size: tuple[int, int] = (640, 480), *, folded: bool = True, opinions: int = 1, **window: Any
-    ) -> bench.Task:
+    ) -> box_editor.Task:
         accepted = accept_photo(*size, opinions=opinions)
         page = open_page(**window)
-        page.goto(bench.task_address(accepted))
-        task = bench.Task(page, page, *size, accepted).ready()
+        page.goto(box_editor.task_address(accepted))
+        task = box_editor.Task(page, page, *size, accepted).ready()
         return task.fold() if folded else task
 
     return open_

@@ -20,9 +20,9 @@ from annotation_site.management.commands.serve import web_command
 from annotation_site.workers import worker_commands
 from hits.mturk import boto
 from tests.support import isolation
+from tests.support.paths import ROOT
 from tests.support.ready_server import ReadyServer
 
-ROOT = Path(__file__).resolve().parents[2]
 START_SECONDS, STOP_SECONDS = 180, 20
 
 

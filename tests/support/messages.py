@@ -8,7 +8,8 @@ from pathlib import Path
 
 from django.utils.translation.template import templatize
 
-ROOT = Path(__file__).parents[2]
+from tests.support.paths import ROOT
+
 APPS = ("annotation_site", "hits", "validation", "curation")
 Message = tuple[
     str, ...

@@ -2,7 +2,7 @@
 
 The services speak English, as the requester API does; a view translates what it hands on to a worker. This list is
 for the tool that collects what there is to translate; a sentence that holds a name, a date or a number is shown in
-English. tests/site/test_translation.py checks that each is still said.
+English. tests/annotation_site/test_translation.py checks that each is still said.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Those parts know nothing of languages: they speak English, and a view translates what it hands on. This list is for
 the tool that collects what there is to translate. A sentence that is not here, or that holds a number or somebody's
-words, is shown in English. tests/site/test_translation.py checks that each is still said.
+words, is shown in English. tests/annotation_site/test_translation.py checks that each is still said.
 """
 
 from django.utils.translation import gettext_noop as _

@@ -1,0 +1,514 @@
+"""Leaderboards: limits, keys, what is scored and what is refused, the table and its plots."""
+
+import json
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from django.core.management import CommandError, call_command
+from django.utils import timezone
+
+from curation.leaderboard.models import EntryState, Leaderboard, LeaderboardEntry, LeaderboardTeam
+from curation.leaderboard.selectors import boards as stored
+from curation.leaderboard.selectors import tables
+from curation.leaderboard.services import boards as services
+from curation.leaderboard.services import entries
+from curation.leaderboard.views import charts
+from curation.models import DatasetVersion
+from curation.views import plots
+from hits.domain.states import JobState
+from hits.models import AuditEvent, Project
+from hits.services.errors import Conflict, Refused, TooLarge
+from hits.services.jobs import jobs
+from tests.support.curation.leaderboards import (
+    HALF,
+    PERFECT,
+    handed_in,
+    made_board,
+    predictions,
+    scored,
+    sealed_version,
+    variant,
+    zipped,
+)
+from tests.support.threads import together
+
+pytestmark = pytest.mark.django_db
+Team = tuple[LeaderboardTeam, str]
+
+
+@pytest.fixture
+def board(project: Project) -> Leaderboard:
+    """Return an open leaderboard of two tasks."""
+    return made_board(project)
+
+
+@pytest.fixture
+def team(board: Leaderboard) -> LeaderboardTeam:
+    """Return a team of it."""
+    return services.add_team(board=board, name="Baker Street", by=None)[0]
+
+
+def test_a_submission_is_scored_by_the_held_keys(team: LeaderboardTeam) -> None:
+    entry = scored(team, predictions(PERFECT))
+    assert entry.state == EntryState.SCORED
+    assert entry.scored_at is not None
+    assert entry.figures["retrieval"]["p_at_1"]["value"] == 100.0
+    assert entry.figures["retrieval"]["im2txt"]["value"] == 1.0
+    # one judge's order is kept and the other's is not: pairs 12 and 13 are right for both, 23 for one
+    assert entry.figures["comparison"]["model"]["value"] == pytest.approx(100 * (1 + 1 / 3) / 2)
+    assert entries.entry_file(entry).is_file(), "what was scored is kept"
+    half = scored(team, predictions(HALF))
+    assert half.figures["retrieval"]["p_at_1"]["value"] == 50.0
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (predictions({**PERFECT, "retrieval_0": [1, 2, float("nan"), 4]}), "retrieval_0.npy.*NaN"),
+        (predictions({**PERFECT, "comparison": [1, 2]}), "comparison.npy.*2.*3"),
+        (predictions({"retrieval_0": [1, 2, 3, 4]}), "comparison.npy: is missing"),
+        (b"no zip at all", "no whole zip"),
+        (zipped({"test_set_predictions/comparison.npy": b"\x80\x04pickle"}), "no plain .npy"),
+        (
+            zipped(
+                {"test_set_predictions/comparison.json": json.dumps({"c1": 1, "c2": 2, "c9": 3}).encode()}
+            ),
+            "c3|c9",
+        ),
+    ],
+)
+def test_what_cannot_be_scored_is_refused_in_one_line(team: LeaderboardTeam, data: bytes, said: str) -> None:
+    import re
+
+    entry = scored(team, data)
+    assert entry.state == EntryState.REFUSED
+    assert re.search(said, entry.defect), entry.defect
+    assert "\n" not in entry.defect
+    assert str(stored.board_folder(team.leaderboard)) not in entry.defect, "where things lie is our business"
+    assert not entries.entry_file(entry).exists(), "a refused zip is removed"
+    assert entry.job is not None
+    assert entry.job.state == JobState.DONE, "a defect is no fault of the job"
+    assert stored.used(team).total == 0
+
+
+def test_the_same_zip_of_a_team_is_one_entry(board: Leaderboard, team: LeaderboardTeam) -> None:
+    first = scored(team, predictions())
+    again = handed_in(team, predictions(), model="Another name")
+    assert (again.pk, again.model) == (first.pk, first.model)
+    other = services.add_team(board=board, name="Scotland Yard", by=None)[0]
+    assert handed_in(other, predictions()).pk != first.pk
+    refused = scored(team, b"broken")
+    assert handed_in(team, b"broken").pk == refused.pk
+    folder = stored.board_folder(board) / "entries"
+    assert len(list(folder.iterdir())) == 2, "two kept zips, and nothing left half-way"
+    assert folder.stat().st_mode & 0o077 == 0
+
+
+def test_limits_are_of_a_team_and_of_24_hours_and_in_all(project: Project) -> None:
+    board = made_board(project, limits=services.Limits(daily=2, total=3))
+    team = services.add_team(board=board, name="Baker Street", by=None)[0]
+    first = scored(team, variant(1))
+    handed_in(team, variant(2))  # one that waits counts as well
+    with pytest.raises(entries.LimitReached, match="2 of 2 submissions within 24 hours"):
+        handed_in(team, variant(3))
+    other = services.add_team(board=board, name="Scotland Yard", by=None)[0]
+    handed_in(other, variant(3))
+    LeaderboardEntry.objects.filter(pk=first.pk).update(
+        created_at=timezone.now() - timedelta(hours=24, seconds=1)
+    )
+    handed_in(team, variant(3))
+    LeaderboardEntry.objects.filter(team=team).update(created_at=timezone.now() - timedelta(days=3))
+    with pytest.raises(entries.LimitReached, match="all of its 3 submissions"):
+        handed_in(team, variant(4))
+
+
+def test_when_the_next_is_possible_is_said(project: Project) -> None:
+    board = made_board(project, limits=services.Limits(daily=1, total=3))
+    team = services.add_team(board=board, name="Baker Street", by=None)[0]
+    entry = handed_in(team, variant(1))
+    due = entry.created_at + timedelta(hours=24)
+    with pytest.raises(entries.LimitReached, match=f"{due:%d %b %H:%M} UTC"):
+        handed_in(team, variant(2))
+
+
+def test_refused_ones_count_against_no_limit_but_have_their_own(project: Project) -> None:
+    board = made_board(project, limits=services.Limits(daily=1, total=1))
+    team = services.add_team(board=board, name="Baker Street", by=None)[0]
+    for number in range(entries.REFUSED_A_DAY):
+        assert scored(team, f"broken {number}".encode()).state == EntryState.REFUSED
+    with pytest.raises(entries.LimitReached, match="20 submissions of your team were refused"):
+        handed_in(team, predictions())
+    LeaderboardEntry.objects.filter(team=team).update(created_at=timezone.now() - timedelta(hours=25))
+    assert scored(team, predictions()).state == EntryState.SCORED
+
+
+@pytest.mark.django_db(transaction=True)
+def test_two_at_once_cannot_both_be_the_last(project: Project) -> None:
+    board = made_board(project, limits=services.Limits(daily=3, total=3))
+    team = services.add_team(board=board, name="Baker Street", by=None)[0]
+    handed_in(team, variant(0))
+
+    def one(number: int) -> Callable[[], LeaderboardEntry]:
+        return lambda: handed_in(LeaderboardTeam.objects.get(pk=team.pk), variant(number))
+
+    found = together([one(number) for number in range(1, 7)])
+    taken = [each for each in found if isinstance(each, LeaderboardEntry)]
+    assert len(taken) == 2, found
+    assert all(isinstance(each, LeaderboardEntry | entries.LimitReached) for each in found), found
+    assert stored.used(team).total == 3
+    kept = [path.name for path in (stored.board_folder(board) / "entries").iterdir()]
+    assert len(kept) == 3, kept
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_same_zip_sent_twice_at_once_is_one_entry(project: Project) -> None:
+    board = made_board(project, limits=services.Limits(daily=1, total=1))
+    team = services.add_team(board=board, name="Baker Street", by=None)[0]
+    found = together(
+        [lambda: handed_in(LeaderboardTeam.objects.get(pk=team.pk), predictions()) for _ in range(4)]
+    )
+    assert len({entry.pk for entry in found}) == 1
+
+
+def test_a_fault_of_ours_fails_the_job_and_the_entry_waits(board: Leaderboard, team: LeaderboardTeam) -> None:
+    key = next((stored.board_folder(board) / "held").rglob("*comparison_answer_key.json"))
+    whole = key.read_text()
+    key.write_text("{")
+    entry = scored(team, predictions())
+    assert entry.job is not None
+    assert (entry.state, entry.job.state) == (EntryState.QUEUED, JobState.FAILED)
+    assert entry.defect == ""
+    key.write_text(whole)
+    jobs.run_here(job=jobs.resume(job=entry.job, queue=False))
+    entry.refresh_from_db()
+    assert entry.state == EntryState.SCORED
+
+
+def test_a_zip_that_we_spoiled_is_no_defect_of_the_team_s(team: LeaderboardTeam) -> None:
+    entry = handed_in(team, predictions())
+    kept = entries.entry_file(entry)
+    whole = kept.read_bytes()
+    assert entry.job is not None
+    for data, said in ((None, "is missing"), (whole[:-9], "changed since it was handed in")):
+        kept.unlink() if data is None else kept.write_bytes(data)
+        job = jobs.run_here(job=entry.job)
+        assert (job.state, LeaderboardEntry.objects.get().state) == (JobState.FAILED, EntryState.QUEUED)
+        assert said in job.error
+        entry.job = jobs.resume(job=job, queue=False)
+    kept.write_bytes(whole)
+    assert jobs.run_here(job=entry.job).state == JobState.DONE
+    assert LeaderboardEntry.objects.get().state == EntryState.SCORED
+
+
+def test_scoring_again_changes_nothing(team: LeaderboardTeam) -> None:
+    from curation.leaderboard import pipelines as work
+
+    entry = scored(team, predictions())
+    before = (entry.figures, entry.scored_at)
+    assert entry.job is not None
+    entry.job.refresh_from_db()
+    assert work.score(entry, jobs.Progress(entry.job)) == {"state": "scored"}
+    entries.record_refused(entry=entry, defect="too late")
+    entries.record_scored(entry=entry, figures={})
+    assert (entry.state, entry.defect, (entry.figures, entry.scored_at)) == (EntryState.SCORED, "", before)
+    assert entries.entry_file(entry).exists()
+
+
+def test_equal_scores_have_equal_intervals(board: Leaderboard, team: LeaderboardTeam) -> None:
+    other = services.add_team(board=board, name="Scotland Yard", by=None)[0]
+    one, two = scored(team, predictions(HALF)), scored(other, predictions(HALF))
+    assert one.figures == two.figures
+
+
+def test_too_large_a_zip_is_not_kept(board: Leaderboard, team: LeaderboardTeam, settings: Any) -> None:
+    settings.LEADERBOARD_MAX_BYTES = 100
+    with pytest.raises(TooLarge, match="larger than 100 bytes"):
+        handed_in(team, b"x" * 101)
+    assert list((stored.board_folder(board) / "entries").iterdir()) == []
+    settings.LEADERBOARD_MAX_BYTES = 1000
+    Leaderboard.objects.filter(pk=board.pk).update(options=board.options | {"largest": 50})
+    team.leaderboard.refresh_from_db()
+    with pytest.raises(TooLarge, match="larger than 50 bytes"):
+        handed_in(team, b"x" * 51)
+
+
+def test_closed_boards_and_teams_that_may_not_hand_in_refuse(
+    board: Leaderboard, team: LeaderboardTeam
+) -> None:
+    services.set_active(team=team, is_active=False, by=None)
+    with pytest.raises(Refused, match="may not hand in"):
+        handed_in(team, predictions())
+    services.set_active(team=team, is_active=True, by=None)
+    services.set_open(board=board, is_open=False, by=None)
+    with pytest.raises(Refused, match="is closed"):
+        handed_in(team, predictions())
+    assert not LeaderboardEntry.objects.exists()
+
+
+def test_a_key_is_kept_as_a_hash_and_a_new_one_ends_the_old(board: Leaderboard) -> None:
+    team, key = services.add_team(board=board, name="Baker Street", by=None)
+    assert key not in json.dumps(list(LeaderboardTeam.objects.values("token_sha256", "name")))
+    assert key not in json.dumps(list(AuditEvent.objects.values("action", "subject", "data")))
+    assert services.team_with_key(board=board, key=key) == team
+    new = services.renew_key(team=team, by=None)
+    assert services.team_with_key(board=board, key=key) is None
+    assert services.team_with_key(board=board, key=new) == team
+    other = made_board(board.project, title="Another")
+    assert services.team_with_key(board=other, key=new) is None
+    assert services.team_with_key(board=None, key=new) is None
+
+
+def test_wrong_keys_are_counted_by_address(board: Leaderboard) -> None:
+    team, key = services.add_team(board=board, name="Baker Street", by=None)
+    for _ in range(entries.WRONG_KEYS):
+        with pytest.raises(entries.UnknownKey):
+            entries.enter(board=board, key="guess", address="192.0.2.1")
+    with pytest.raises(entries.LimitReached):
+        entries.enter(board=board, key=key, address="192.0.2.1")
+    assert entries.enter(board=board, key=key, address="192.0.2.2") == team
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"model": " "}, "model: is empty"),
+        ({"model": "m" * 81}, "model: has 81"),
+        ({"model": "a\nb"}, "line end"),
+        ({"model": "M", "url": "javascript:alert(1)"}, "no web address"),
+        ({"model": "M", "url": "ftp://example.org/x"}, "no web address"),
+        ({"model": "M", "description": "d" * 401}, "description: has 401"),
+        ({"model": "safe\u202etxt"}, "cannot be seen"),
+    ],
+)
+def test_what_a_team_says_is_checked(given: dict[str, str], said: str) -> None:
+    with pytest.raises(Refused, match=said):
+        entries.About(**given)
+
+
+def test_names_of_teams_are_plain_and_taken_once(board: Leaderboard) -> None:
+    services.add_team(board=board, name="Baker Street", by=None)
+    for name in ("Baker Street", "", "x" * 61, "a\x00b"):
+        with pytest.raises(Refused, match="team: "):
+            services.add_team(board=board, name=name, by=None)
+
+
+def test_a_leaderboard_needs_sealed_rows(project: Project, rehearsal: Project) -> None:
+    draft = DatasetVersion.objects.create(project=project, name="draft")
+    wording = services.Wording("Title")
+    with pytest.raises(Refused, match="is a draft"):
+        services.create_leaderboard(version=draft, split="", wording=wording, by=None)
+    version = sealed_version(project)
+    with pytest.raises(Refused, match="has no pair in test"):
+        services.create_leaderboard(version=version, split="test", wording=wording, by=None)
+
+
+def test_addresses_are_of_the_title_and_never_taken_twice(project: Project) -> None:
+    boards = [made_board(project, title=title) for title in ("Street scenes", "Street scenes", "通り")]
+    slugs = [board.slug for board in boards]
+    assert slugs[0] == "street-scenes"
+    assert slugs[1].startswith("street-scenes-")
+    assert slugs[2].startswith("leaderboard-")
+    assert len(set(slugs)) == 3
+
+
+def test_a_rehearsal_can_never_be_public(rehearsal: Project, project: Project) -> None:
+    with pytest.raises(Conflict, match="rehearsal"):
+        services.set_public(board=made_board(rehearsal), is_public=True, by=None)
+    real = made_board(project)
+    services.set_public(board=real, is_public=True, by=None)
+    assert Leaderboard.objects.filter(is_public=True).get() == real
+
+
+def test_what_is_not_built_can_be_neither_opened_nor_published(project: Project) -> None:
+    board = services.create_leaderboard(
+        version=sealed_version(project), split="", wording=services.Wording("Title"), by=None, queue=False
+    )
+    for act in (
+        lambda: services.set_open(board=board, is_open=True, by=None),
+        lambda: services.set_public(board=board, is_public=True, by=None),
+    ):
+        with pytest.raises(Conflict, match="not built yet"):
+            act()
+
+
+def test_the_table_has_the_best_of_each_team_by_the_measure_it_is_sorted_by(
+    board: Leaderboard, team: LeaderboardTeam
+) -> None:
+    other = services.add_team(board=board, name="Scotland Yard", by=None)[0]
+    weak = scored(team, predictions(HALF), model="weak")
+    good = scored(team, predictions(PERFECT), model="good")
+    late = scored(other, predictions(PERFECT), model="late")
+    rows = stored.shown_entries(board)
+    best = tables.make_table(board, rows)
+    assert [row.entry for row in best.rows] == [good, late], "of two that are equal the older stands above"
+    assert best.sort.name == "p_at_1"
+    every = tables.make_table(board, rows, every_entry=True)
+    assert [row.entry for row in every.rows] == [good, late, weak]
+    assert [row.place for row in every.rows] == [1, 2, 3]
+    ranks = tables.make_table(board, rows, sort="im2txt", every_entry=True)
+    assert [row.entry for row in ranks.rows] == [good, late, weak], "of ranks the low ones are good"
+    services.set_hidden(entry=good, is_hidden=True, by=None)
+    hidden = tables.make_table(board, stored.shown_entries(board))
+    assert [row.entry for row in hidden.rows] == [late, weak]
+    assert tables.make_table(board, rows, sort="no such").sort.name == "p_at_1"
+
+
+def test_references_and_counts_are_the_boards_own(board: Leaderboard, team: LeaderboardTeam) -> None:
+    table = tables.make_table(board, [])
+    assert [one.name for one in table.measures] == ["p_at_1", "im2txt", "txt2im", "comparison"]
+    assert table.counts == [2, 2, 2, 1]
+    human, chance = table.references
+    assert (human.name, human.figures[3].value) == ("human", 33.3)
+    assert (chance.name, chance.figures[0].value) == ("random", 50.0)
+
+
+def entry_at(team: LeaderboardTeam, hour: int, p_at_1: float, agreement: float | None) -> LeaderboardEntry:
+    """Return an entry as the plots need it, kept nowhere."""
+    figures: dict[str, Any] = {
+        "retrieval": {"p_at_1": {"value": p_at_1, "low": p_at_1 - 1, "high": p_at_1 + 1}}
+    }
+    if agreement is not None:
+        figures["comparison"] = {"model": {"value": agreement, "low": None, "high": None}}
+    moment = timezone.now().replace(hour=0, minute=0) + timedelta(hours=hour)
+    return LeaderboardEntry(team=team, model=f"m{hour}", figures=figures, created_at=moment)
+
+
+def test_figures_are_written_with_a_minus_and_without_a_negative_zero() -> None:
+    assert [tables.written(value) for value in (-5e-15, -1.36, 33.333, 0.04)] == [
+        "0.0",
+        "−1.4",
+        "33.3",
+        "0.0",
+    ]
+    assert tables.Figure(2.0, -1.0, 5.0).reach == "−1.0 to 5.0"
+    assert (tables.NOTHING.words, tables.NOTHING.reach) == ("–", "")
+
+
+def test_the_plot_over_time_steps_up_with_the_best_so_far(team: LeaderboardTeam) -> None:
+    found = [entry_at(team, hour, value, None) for hour, value in enumerate([10, 30, 20, 31])]
+    plot = charts.over_time(found, tables.P_AT_1, [], 0)
+    assert plot is not None
+    assert [dot.kind for dot in plot.points] == ["", "", "other", ""]
+    heights = [float(dot.y) for dot in plot.points]
+    assert heights[3] < heights[1] < heights[2] < heights[0], "better is up"
+    assert all(plots.TOP <= y <= float(plot.frame.base) for y in heights)
+    assert all(0 < float(dot.x[:-1]) < 100 for dot in plot.points)
+    assert [words for _, words in plot.ends] == ["Best 31.0"]
+    corners = [tuple(map(float, place.split())) for place in plot.paths[0].shape[1:].split("L")]
+    assert [y for _, y in corners[1::2]] == [
+        pytest.approx(heights[n] - plots.TOP, abs=0.11) for n in (0, 1, 3)
+    ]
+    assert corners[-1] == (plots.WIDTH, corners[-2][1]), "the last best one stands to the end"
+    ranks = tables.MEASURES["im2txt"]
+    low = [
+        LeaderboardEntry(
+            team=team,
+            model="m",
+            figures={"retrieval": {"im2txt": {"value": value}}},
+            created_at=timezone.now(),
+        )
+        for value in (400.0, 20.0)
+    ]
+    turned = charts.over_time(low, ranks, [], 0)
+    assert turned is not None
+    assert float(turned.points[1].y) < float(turned.points[0].y), "a low rank is good, and up"
+
+
+def test_one_entry_and_equal_entries_are_drawn_too(team: LeaderboardTeam) -> None:
+    for count in (1, 3):
+        plot = charts.over_time([entry_at(team, 1, 25.0, None)] * count, tables.P_AT_1, [], 0)
+        assert plot is not None
+        assert len(plot.points) == count
+        assert plot.y_ticks
+    assert charts.over_time([], tables.P_AT_1, [], 0) is None
+
+
+def test_agreement_over_p_at_1_is_drawn_with_peoples_line(team: LeaderboardTeam) -> None:
+    found = [entry_at(team, n, 10.0 * n, 5.0 * n) for n in range(1, 6)]
+    human = tables.Reference("human", "People", [tables.NOTHING, tables.Figure(42.3)])
+    plot = charts.human_agreement(found, [human], {"p_at_1": 0, "comparison": 1})
+    assert plot is not None
+    assert plot.note == "Pearson’s r = 1.00"
+    assert [words for _, words in plot.ends] == ["People 42.3"]
+    assert float(plot.lines[0]) < min(float(dot.y) for dot in plot.points)
+    named = [dot.name.words for dot in plot.points if dot.name]
+    assert named == ["Baker Street"], "a team is named at its best entry alone"
+    assert all(dot.left and not dot.low for dot in plot.points), "whiskers stand where there are intervals"
+    only = [entry_at(team, 1, 10.0, None)]
+    assert charts.human_agreement(only, [human], {"p_at_1": 0, "comparison": 1}) is None
+
+
+def test_names_in_the_plot_never_lie_on_one_another(team: LeaderboardTeam) -> None:
+    rng = np.random.default_rng(3)
+    teams = [LeaderboardTeam(pk=1000 + n, name=f"Team number {n}") for n in range(60)]
+    found = [entry_at(teams[n], n % 24, *rng.uniform(10, 12, 2)) for n in range(60)]
+    plot = charts.human_agreement(found, [], {"p_at_1": 0, "comparison": 1})
+    assert plot is not None
+    boxes = [words_box(dot) for dot in plot.points if dot.name]
+    assert {dot.name.dy for dot in plot.points if dot.name} == {4, -9, 17}, "beside, above and below"
+    across, down = charts.NARROWEST, float(plot.frame.base)
+    assert all(box[0] >= 0 and box[1] >= 0 and box[2] <= across and box[3] <= down for box in boxes)
+    assert not any(meet(one, other) for n, one in enumerate(boxes) for other in boxes[n + 1 :])
+    assert not any(meet(one, dot_box(dot)) for one in boxes for dot in plot.points)
+
+
+Box = tuple[float, float, float, float]
+
+
+def dot_box(dot: plots.Point) -> Box:
+    """Return the pixels that a dot takes where the plot is narrowest."""
+    x, y = charts.NARROWEST * float(dot.x[:-1]) / 100, float(dot.y)
+    return x - 4, y - 4, x + 4, y + 4
+
+
+def words_box(dot: plots.Point) -> Box:
+    """Return the pixels that a dot's name takes there: twelve high, six a letter."""
+    assert dot.name is not None
+    x, base = charts.NARROWEST * float(dot.x[:-1]) / 100 + dot.name.dx, float(dot.y) + dot.name.dy
+    wide = 6 * len(dot.name.words)
+    left = {"s": x, "m": x - wide / 2, "e": x - wide}[dot.name.anchor]
+    return left, base - 10, left + wide, base + 2
+
+
+def meet(one: Box, other: Box) -> bool:
+    """Tell whether two boxes share a pixel."""
+    return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]
+
+
+def test_hiding_is_written_down_with_who_did_it(team: LeaderboardTeam, researcher: Any) -> None:
+    entry = scored(team, predictions())
+    services.set_hidden(entry=entry, is_hidden=True, by=researcher)
+    event = AuditEvent.objects.filter(action="leaderboard.hide_entry").get()
+    assert (event.actor, event.data["entry"]) == (researcher, entry.pk)
+
+
+def test_the_command_makes_a_team_and_prints_its_key_once(board: Leaderboard, capsys: Any) -> None:
+    call_command("leaderboard_team", board.slug, "Baker Street")
+    key = capsys.readouterr().out.strip()
+    assert services.team_with_key(board=board, key=key) is not None
+    call_command("leaderboard_team", board.slug, "Baker Street", "--new-key", "--json")
+    new = json.loads(capsys.readouterr().out)["key"]
+    assert new != key
+    assert services.team_with_key(board=board, key=key) is None
+    call_command("leaderboard_team", board.slug, "Baker Street", "--deactivate")
+    assert "not active" in capsys.readouterr().out
+    for arguments in (("no-such", "x"), (board.slug, "No team", "--new-key"), (board.slug, "Baker Street")):
+        with pytest.raises(CommandError) as error:
+            call_command("leaderboard_team", *arguments)
+        assert error.value.returncode == 2
+
+
+def test_only_plain_files_of_the_public_folder_are_offered(board: Leaderboard, tmp_path: Path) -> None:
+    home = stored.board_folder(board)
+    (home / "public" / "link.json").symlink_to(next((home / "held").rglob("*answer_key.json")))
+    (home / "public" / "folder").symlink_to(home / "held")
+    names = [file.name for file in stored.public_files(board)]
+    assert names == [
+        "instances.zip",
+        "all_comparison/all_comparison_instance_ids.json",
+        "all_retrieval/all_retrieval_0_instance_ids.json",
+    ]

@@ -1,0 +1,40 @@
+"""The page about live hints says what the measurement says, and thresholds are those that it proposes."""
+
+import math
+import os
+from pathlib import Path
+
+import pytest
+
+from hits.hints.card import Rule
+from hits.hints.checking import COSINES
+from hits.hints.rules import SMALL_SHARE
+from tests.benchmarks import hints
+from tests.support.paths import ROOT
+
+
+@pytest.mark.photos
+def test_the_documented_figures_are_the_measured_ones() -> None:
+    folder = os.environ.get("DEERSTALKER_DATA", "")
+    if not folder:
+        pytest.skip("DEERSTALKER_DATA is not set: THE FIGURES OF LIVE HINTS ARE NOT CHECKED")
+    figures = hints.measure(Path(folder))
+    documented = (ROOT / "docs" / "hints.md").read_text(encoding="utf-8")
+    missing = [line for line in hints.table(figures) if line not in documented]
+    assert not missing, "run `python -m tests.benchmarks.hints --table` and take over its table"
+    for rule in (Rule.REPEATS_CLUE, Rule.REPEATS_OTHER):
+        assert figures[rule]["lowest_in_tuning_without_false_alarm"] == COSINES[rule]
+    first_percentile = figures["boxes"]["first_percentile_in_tuning"]
+    assert math.floor(first_percentile * 1e5) / 1e5 == SMALL_SHARE
+    assert figures["contradicts"]["precision"]["interval"] is None, (
+        "there is a precision now: see whether to switch it on"
+    )
+
+
+@pytest.mark.parametrize(
+    ("hits", "n", "wanted"),
+    [(0, 10, (0.0, 0.278)), (10, 10, (0.722, 1.0)), (8, 10, (0.490, 0.943)), (50, 100, (0.404, 0.596))],
+)
+def test_wilson_s_interval(hits: int, n: int, wanted: tuple[float, float]) -> None:
+    assert tuple(hints.interval(hits, n) or ()) == pytest.approx(wanted, abs=0.001)
+    assert hints.interval(0, 0) is None

@@ -1,0 +1,41 @@
+"""The pipelines with the encoders that are installed, on small pictures."""
+
+import pytest
+
+from curation.pipelines.comparison import build_comparison_round
+from curation.pipelines.deduplicate import deduplicate_images
+from curation.pipelines.encoders import encoders, image_vectors
+from curation.services import DedupOptions, RoundOptions
+from hits.services.errors import Refused
+from hits.services.images.import_image import import_image
+from tests.curation.pipelines.test_pipelines import brighter, twelve_pairs
+from tests.support.judging.work import Work
+
+pytestmark = pytest.mark.django_db
+
+
+def test_a_brighter_copy_is_found_by_the_default_encoder(work: Work) -> None:
+    images = [work.image(seed) for seed in range(3)]
+    twin, _ = import_image(project=work.project, name="twin.png", data=brighter(images[1]))
+    found = deduplicate_images(
+        project=work.project, options=DedupOptions(set_aside=True, clusters=3, keep="first")
+    )
+    assert found.groups == {images[1].pk: [twin.pk]}
+    assert "efficientnet-lite0" in found.encoder
+
+
+def test_a_round_with_the_default_encoders_names_them(work: Work) -> None:
+    twelve_pairs(work)
+    options = RoundOptions(size=3, min_candidates=3)
+    found = build_comparison_round(project=work.project, options=options)
+    assert found.sets.count() + sum(found.skip_counts.values()) == 12
+    assert "not CLIP" in found.encoder
+    assert found.provenance["sentence_encoder"] == "all-MiniLM-L6-v2"
+    assert found.provenance["torch"]
+
+
+@pytest.mark.parametrize("name", ["resnet", "clip:", "clip:/nowhere/at/all"])
+def test_an_encoder_that_cannot_be_had_says_how_to_get_it(name: str) -> None:
+    for load in (image_vectors, encoders):
+        with pytest.raises(Refused, match=r"clip:|cannot be had"):
+            load(name)

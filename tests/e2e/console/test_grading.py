@@ -1,0 +1,202 @@
+"""The grading desk in a browser: keys turn the page at once, grades follow several to a request, none is lost."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+
+from hits.models import Image, Project, Submission
+from tests.support.axe import check_sizes
+from tests.support.judging.applicants import bulk_applicants, grade, qualification
+from tests.support.pages import until, wait_until_seen
+from validation.domain.qualification.outcome import PassRule
+from validation.models import Grade, QualificationRound
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+
+@pytest.fixture
+def found(project: Project, make_image: Callable[..., Image]) -> QualificationRound:
+    images = [make_image(n, width=320, height=240) for n in range(3)]
+    return qualification(project, images, 9, rule=PassRule(graders=2))
+
+
+@pytest.fixture
+def desk(found: QualificationRound, project: Project) -> str:
+    return f"/projects/{project.slug}/applicants/{found.pk}/grading"
+
+
+def place(page: Any) -> str:
+    return str(page.locator("[data-place]").inner_text())
+
+
+def said(submission: Submission, grader: User) -> list[bool | None]:
+    """The grader's latest word on each pair, in order; pairs without one are left out."""
+    rows = Grade.objects.filter(submission=submission, grader=grader).order_by("pk")
+    return [word for _, word in sorted(dict(rows.values_list("item", "reasonable")).items())]
+
+
+def test_keys_grade_and_fewer_requests_than_keys_leave(
+    open_page: Callable[..., Any],
+    sign_in: Callable[[Any, str], None],
+    found: Any,
+    desk: str,
+    researcher: User,
+) -> None:
+    bulk_applicants(found, 3)
+    page = open_page()
+    sign_in(page, "rosa")
+    page.goto(desk)
+    wait_until_seen(page)
+    posts: list[str] = []
+    page.on("request", lambda request: posts.append(request.url) if request.method == "POST" else None)
+    assert place(page) == "Pair 1 of 27 waiting"
+    for key in "111212111":
+        page.keyboard.press(key)
+    assert place(page) == "Pair 10 of 27 waiting"
+    assert "pair 1" in page.locator("[data-text=where]").inner_text()
+    first = Submission.objects.order_by("received_at", "attempt").first()
+    assert first is not None
+    until(page, lambda: len(said(first, researcher)) == 9)
+    assert said(first, researcher) == [True, True, True, False, True, False, True, True, True]
+    assert len(posts) < 9
+    page.keyboard.press("k")
+    assert place(page) == "Pair 9 of 27 waiting"
+    assert (
+        page.get_by_role("button", name="Reasonable", exact=False).first.get_attribute("aria-pressed")
+        == "true"
+    )
+    page.keyboard.press("j")
+    assert place(page) == "Pair 10 of 27 waiting"
+
+
+def test_a_note_goes_with_enter_and_a_grade_can_be_taken_back(
+    open_page: Callable[..., Any],
+    sign_in: Callable[[Any, str], None],
+    found: Any,
+    desk: str,
+    researcher: User,
+) -> None:
+    bulk_applicants(found, 1)
+    submission = Submission.objects.get()
+    page = open_page()
+    sign_in(page, "rosa")
+    page.goto(desk)
+    wait_until_seen(page)
+    page.keyboard.press("n")
+    page.keyboard.type("12 words say nothing")  # digits are letters here
+    page.keyboard.press("Enter")
+    assert place(page) == "Pair 2 of 9 waiting"
+    until(page, lambda: said(submission, researcher) == [False])
+    assert Grade.objects.get().note == "12 words say nothing"
+    page.keyboard.press("z")
+    assert place(page) == "Pair 1 of 9 waiting"
+    until(page, lambda: said(submission, researcher) == [None])
+    page.keyboard.press("1")
+    page.keyboard.press("1")
+    page.keyboard.press("z")  # not sent yet: it never leaves
+    until(page, lambda: said(submission, researcher) == [True])
+    page.wait_for_timeout(500)
+    assert said(submission, researcher) == [True]
+    page.reload()
+    assert place(page) == "Pair 1 of 8 waiting"
+
+
+def test_grades_made_offline_are_kept_and_sent_later(
+    open_page: Callable[..., Any],
+    sign_in: Callable[[Any, str], None],
+    found: Any,
+    desk: str,
+    researcher: User,
+) -> None:
+    bulk_applicants(found, 1)
+    submission = Submission.objects.get()
+    page = open_page()
+    sign_in(page, "rosa")
+    page.goto(desk)
+    wait_until_seen(page)
+    page.context.set_offline(True)
+    for key in "11111":
+        page.keyboard.press(key)
+    page.get_by_text("Not saved yet, kept on this device: 5 grades").wait_for()
+    page.context.set_offline(False)
+    page.goto(desk)
+    until(page, lambda: said(submission, researcher) == [True] * 5)
+
+
+def test_without_a_script_each_grade_is_a_form(
+    open_page: Callable[..., Any],
+    sign_in: Callable[[Any, str], None],
+    found: Any,
+    desk: str,
+    researcher: User,
+) -> None:
+    bulk_applicants(found, 1)
+    page = open_page(java_script_enabled=False)
+    sign_in(page, "rosa")
+    page.goto(desk)
+    page.get_by_role("button", name="Reasonable").first.click()
+    page.get_by_text("Pair 1 of 8 waiting").wait_for()
+    page.fill("#note", "Nothing shows it.")
+    page.keyboard.press("Enter")
+    page.get_by_text("Pair 1 of 7 waiting").wait_for()
+    assert list(Grade.objects.values_list("item", "reasonable", "note")) == [
+        (0, True, ""),
+        (1, False, "Nothing shows it."),
+    ]
+    page.get_by_role("link", name="Last one again").click()
+    page.get_by_role("button", name="Take my grade back").click()
+    page.get_by_text("Pair 1 of 8 waiting").wait_for()
+    assert said(Submission.objects.get(), researcher) == [True, None]
+
+
+def test_two_graders_at_once_then_the_end(
+    open_page: Callable[..., Any],
+    sign_in: Callable[[Any, str], None],
+    found: Any,
+    desk: str,
+    researcher: User,
+    admin: User,
+) -> None:
+    bulk_applicants(found, 1)
+    submission = Submission.objects.get()
+    pages = []
+    for name in ("rosa", "ada"):
+        page = open_page()
+        sign_in(page, name)
+        page.goto(desk)
+        wait_until_seen(page)
+        pages.append(page)
+    for n in range(9):
+        for page in pages:
+            page.keyboard.press("2" if n == 8 else "1")
+    for page, person in zip(pages, (researcher, admin), strict=True):
+        page.get_by_text("Every pair has its grades").wait_for()
+        until(page, lambda person=person: said(submission, person) == [True] * 8 + [False])
+    assert Grade.objects.count() == 18
+
+
+def test_pages_are_accessible(
+    open_page: Callable[..., Any],
+    sign_in: Callable[[Any, str], None],
+    found: Any,
+    desk: str,
+    project: Project,
+    researcher: User,
+    admin: User,
+) -> None:
+    bulk_applicants(found, 3, graders=[admin])
+    grade(found, Submission.objects.order_by("pk")[0], researcher, reasonable=7, note="Too vague.")
+    page = open_page()
+    sign_in(page, "ada")
+    base = f"/projects/{project.slug}/applicants/"
+    for address in (
+        base,
+        f"{base}{found.pk}/",
+        f"{base}qualify",
+        f"{base}train",
+        f"{desk}?at={Submission.objects.order_by('pk')[0].pk}:8",
+    ):
+        page.goto(address)
+        check_sizes(page, address, [(1280, "light"), (390, "light")])

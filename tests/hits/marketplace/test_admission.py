@@ -1,0 +1,373 @@
+"""Who may see, open and take a group of HITs: qualifications, counted work, country and blocks."""
+
+import threading
+from collections.abc import Callable
+from html import unescape
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+
+from hits.marketplace.errors import Refused
+from hits.marketplace.models import HIT, Assignment, Attempt, Clock, Worker
+from hits.marketplace.services import accounts, attempts
+from tests.hits.marketplace.support import Market, accept, hand_in, hit_params, later, secret_of, work
+from tests.hits.marketplace.test_qualifications import APPROVED, LOCALE, make_type
+from tests.support.threads import together
+
+Browser = Callable[[Worker], Client]
+PERCENT = "000000000000000000L0"
+TITLE = "Write observations about one photo"
+
+
+def need(type_id: str, comparator: str = "Exists", *values: int, guards: str = "Accept") -> dict[str, Any]:
+    """Return one requirement."""
+    row: dict[str, Any] = {
+        "QualificationTypeId": type_id,
+        "Comparator": comparator,
+        "ActionsGuarded": guards,
+    }
+    return row | ({"IntegerValues": list(values)} if values else {})
+
+
+def within(comparator: str, *codes: str, guards: str = "Accept") -> dict[str, Any]:
+    """Return one requirement about the country."""
+    return need(LOCALE, comparator, guards=guards) | {"LocaleValues": [{"Country": code} for code in codes]}
+
+
+def publish(client: Any, *asked: dict[str, Any], **more: Any) -> dict[str, Any]:
+    """Return a HIT with requirements."""
+    return dict(client.create_hit(**hit_params(QualificationRequirements=list(asked), **more))["HIT"])
+
+
+def grant(client: Any, type_id: str, person: Worker, value: int = 1) -> None:
+    """Give a worker a qualification."""
+    client.associate_qualification_with_worker(
+        QualificationTypeId=type_id, WorkerId=person.worker_id, IntegerValue=value
+    )
+
+
+def revoke(client: Any, type_id: str, person: Worker, reason: str = "A reason.") -> None:
+    """Take it away."""
+    client.disassociate_qualification_from_worker(
+        QualificationTypeId=type_id, WorkerId=person.worker_id, Reason=reason
+    )
+
+
+def page(client: Client, path: str = "/work/") -> str:
+    """Return a page as a person reads it."""
+    answer = client.get(path)
+    assert answer.status_code == 200
+    return unescape(answer.content.decode())
+
+
+class TestGuards:
+    """What an unmet requirement keeps a worker from."""
+
+    @pytest.mark.rule(
+        "guards-discover", source="M", text="DiscoverPreviewAndAccept hides a HIT from who is not qualified."
+    )
+    def test_discover_hides_preview_and_accept_with_it(
+        self, mturk: Any, worker: Worker, browser: Browser
+    ) -> None:
+        trained = make_type(mturk)
+        hit = publish(mturk, need(trained, guards="DiscoverPreviewAndAccept"))
+        client = browser(worker)
+        assert TITLE not in page(client)
+        assert "Closed to you" not in page(client)
+        looked = page(client, f"/work/groups/{hit['HITTypeId']}/preview")
+        assert "<iframe" not in looked
+        assert "Only for people who hold “Trained”. You do not hold it yet." in looked
+        refused = client.post(f"/work/groups/{hit['HITTypeId']}/accept", follow=True)
+        assert "is closed to you" in unescape(refused.content.decode())
+        assert not Attempt.objects.exists()
+        grant(mturk, trained, worker)
+        assert TITLE in page(client)
+        assert "<iframe" in page(client, f"/work/groups/{hit['HITTypeId']}/preview")
+        assert accept(worker, hit).worker == worker
+
+    @pytest.mark.rule(
+        "guards-preview", source="M", text="PreviewAndAccept keeps the task from who is not qualified."
+    )
+    def test_preview_lists_it_as_closed_and_shows_no_task(
+        self, near: Any, worker: Worker, browser: Browser
+    ) -> None:
+        trained = make_type(near)
+        hit = publish(near, need(trained, guards="PreviewAndAccept"))
+        client = browser(worker)
+        listed = page(client)
+        assert "Closed to you" in listed
+        assert "Finish the training round." in listed
+        assert f"/work/groups/{hit['HITTypeId']}/accept" not in listed
+        assert "<iframe" not in page(client, f"/work/groups/{hit['HITTypeId']}/preview")
+
+    @pytest.mark.rule("guards-accept", source="M", text="Accept lets everybody look.")
+    def test_accept_may_be_looked_at_without_a_start(
+        self, near: Any, worker: Worker, browser: Browser
+    ) -> None:
+        hit = publish(near, need(make_type(near)))
+        looked = page(browser(worker), f"/work/groups/{hit['HITTypeId']}/preview")
+        assert "<iframe" in looked
+        assert "Closed to you." in looked
+        assert f"/work/groups/{hit['HITTypeId']}/accept" not in looked
+
+    @pytest.mark.rule(
+        "guards-strictest", source="ours", text="Of several unmet requirements the strictest guard counts."
+    )
+    def test_the_strictest_unmet_requirement_counts(
+        self, near: Any, worker: Worker, browser: Browser
+    ) -> None:
+        held, missing = make_type(near, "Held"), make_type(near, "Missing")
+        grant(near, held, worker)
+        publish(near, need(held, guards="DiscoverPreviewAndAccept"), need(missing))
+        listed = page(browser(worker))
+        assert "Only for people who hold “Missing”" in listed
+        assert "“Held”" not in listed
+
+    @pytest.mark.rule("accept-checked", source="D", text="Requirements are checked when a task is accepted.")
+    def test_both_ways_of_accepting_refuse(self, near: Any, worker: Worker) -> None:
+        hit = publish(near, need(make_type(near)))
+        with pytest.raises(Refused, match="is closed to you"):
+            accept(worker, hit)
+        row = HIT.objects.get(hit_id=hit["HITId"])
+        with pytest.raises(Refused, match="is closed to you"):
+            attempts.accept_hit(worker=worker, hit=row, now=Clock.now())
+        assert not Attempt.objects.exists()
+
+
+@pytest.mark.rule(
+    "comparators-granted-value",
+    source="M",
+    text="IntegerValues are compared by LessThan, LessThanOrEqualTo, GreaterThan, GreaterThanOrEqualTo, "
+    "EqualTo, NotEqualTo, In and NotIn.",
+)
+@pytest.mark.parametrize(
+    ("comparator", "taken"),
+    [
+        ("LessThan", [1, 0, 0]),
+        ("LessThanOrEqualTo", [1, 1, 0]),
+        ("EqualTo", [0, 1, 0]),
+        ("NotEqualTo", [1, 0, 1]),
+        ("GreaterThanOrEqualTo", [0, 1, 1]),
+        ("GreaterThan", [0, 0, 1]),
+        ("In", [0, 1, 0]),
+        ("NotIn", [1, 0, 1]),
+    ],
+)
+def test_borders_of_a_granted_value(
+    near: Any, workers: list[Worker], comparator: str, taken: list[int]
+) -> None:
+    rounds = make_type(near)
+    hit = publish(near, need(rounds, comparator, 5), MaxAssignments=3)
+    for person, value, allowed in zip(workers, (4, 5, 6), taken, strict=True):
+        grant(near, rounds, person, value)
+        if allowed:
+            accept(person, hit)
+        else:
+            with pytest.raises(Refused, match=f"You hold it at {value}"):
+                accept(person, hit)
+
+
+@pytest.mark.rule(
+    "does-not-exist", source="D", text="DoesNotExist keeps work from those who hold a qualification."
+)
+def test_exclusion_takes_work_from_those_who_hold_it(near: Any, worker: Worker, other: Worker) -> None:
+    excluded = make_type(near, "Has seen the answers")
+    hit = publish(near, need(excluded, "DoesNotExist"))
+    grant(near, excluded, worker)
+    with pytest.raises(Refused, match="Not for people who hold “Has seen the answers”"):
+        accept(worker, hit)
+    assert accept(other, hit)
+    revoke(near, excluded, worker)
+    assert accept(worker, hit)
+
+
+@pytest.mark.rule("counted-over-all", source="D", text="Approved work is counted over all requesters.")
+def test_counted_work_over_all_requesters(
+    near_market: Market, near: Any, worker: Worker, browser: Browser
+) -> None:
+    elsewhere = near_market.client(accounts.create_requester(name="Other lab", funds_cents=10_000))
+    closed = publish(near, need(APPROVED, "GreaterThanOrEqualTo", 2), need(PERCENT, "GreaterThan", 66))
+    first, second, third = (
+        work(worker, elsewhere.create_hit(**hit_params(MaxAssignments=1, Title=f"Warm-up {n}"))["HIT"])
+        for n in range(3)
+    )
+    elsewhere.approve_assignment(AssignmentId=first.assignment_id)
+    assert "Open after 2 approved submissions. You have 1." in page(browser(worker))
+    elsewhere.approve_assignment(AssignmentId=second.assignment_id)
+    assert "Closed to you" not in page(browser(worker))
+    elsewhere.reject_assignment(AssignmentId=third.assignment_id, RequesterFeedback="r")
+    # 2 of 3 are 66.67 per cent: rounded down, never up over a border
+    with pytest.raises(Refused, match="You have 66%, 2 of 3"):
+        accept(worker, closed)
+
+
+@pytest.mark.clock
+@pytest.mark.rule("counted-when-due", source="ours", text="Work that is due for approval counts as approved.")
+def test_work_that_is_due_for_approval_counts(near: Any, worker: Worker) -> None:
+    hit = publish(near, need(APPROVED, "GreaterThanOrEqualTo", 1), LifetimeInSeconds=3 * 86_400)
+    work(worker, near.create_hit(**hit_params(MaxAssignments=1))["HIT"])
+    with pytest.raises(Refused, match=r"Open after 1 approved submission\. You have 0"):
+        accept(worker, hit)
+    later(seconds=86_401)
+    assert accept(worker, hit)
+
+
+class TestRevoking:
+    """What is taken away counts at once, and its reason is read."""
+
+    @pytest.mark.rule(
+        "revoked-at-once",
+        source="ours",
+        text="A qualification taken away with DisassociateQualificationFromWorker closes HITs at once, "
+        "also on a page that is open; the worker reads the reason.",
+    )
+    def test_while_the_page_is_open(self, near: Any, worker: Worker, browser: Browser) -> None:
+        trained = make_type(near)
+        grant(near, trained, worker)
+        hit = publish(near, need(trained))
+        client = browser(worker)
+        address = f"/work/groups/{hit['HITTypeId']}/accept"
+        assert address in page(client)
+        revoke(near, trained, worker, "Boxes were drawn without looking.")
+        refused = unescape(client.post(address, follow=True).content.decode())
+        assert "was taken away from you on" in refused
+        assert "“Boxes were drawn without looking.”" in refused
+        assert not Attempt.objects.exists()
+        shown = page(client, "/work/qualifications")
+        assert "Taken away" in shown
+        assert "“Boxes were drawn without looking.”" in shown
+
+    @pytest.mark.rule(
+        "revoked-in-hand",
+        source="ours",
+        text="Who loses a qualification may still submit what they have in hand.",
+    )
+    def test_work_in_hand_may_be_submitted(self, near: Any, worker: Worker, browser: Browser) -> None:
+        trained = make_type(near)
+        grant(near, trained, worker)
+        hit = publish(near, need(trained))
+        slot = accept(worker, hit)
+        revoke(near, trained, worker)
+        assert accept(worker, hit).pk == slot.pk  # opens the one in hand, takes no other
+        assert hand_in(worker, slot).submitted_at is not None
+
+    def test_revoking_and_accepting_at_once_leaves_one_truth(
+        self, near_market: Market, requester: accounts.KeyPair, worker: Worker
+    ) -> None:
+        clients = [near_market.client(requester) for _ in range(2)]
+        trained = make_type(clients[0])
+        grant(clients[0], trained, worker)
+        hit = publish(clients[0], need(trained), MaxAssignments=1)
+        results = together([lambda: revoke(clients[1], trained, worker), lambda: accept(worker, hit)])
+        assert results[0] is None
+        assert isinstance(results[1], Assignment | Refused)
+        assert Attempt.objects.count() == isinstance(results[1], Assignment)
+        with pytest.raises(Refused):
+            accept(worker, publish(clients[0], need(trained), Title="Another"))
+
+
+def test_two_accepts_at_once_check_each(near: Any, worker: Worker, other: Worker) -> None:
+    trained = make_type(near)
+    grant(near, trained, worker)
+    hit = publish(near, need(trained), MaxAssignments=2)
+    results = together([lambda: accept(worker, hit), lambda: accept(other, hit), lambda: accept(worker, hit)])
+    taken = [row for row in results if isinstance(row, Assignment)]
+    assert [row.worker for row in taken] == [worker, worker]
+    assert len({row.pk for row in taken}) == 1
+    assert isinstance(results[1], Refused)
+
+
+class TestBlocks:
+    """A requester's own decision to give somebody no new work."""
+
+    @pytest.mark.rule(
+        "block-effect",
+        source="D",
+        text="CreateWorkerBlock gives a worker no new work of this requester until DeleteWorkerBlock; what "
+        "they have accepted may be handed in.",
+    )
+    def test_no_new_work_and_the_reason_to_read(
+        self, near_market: Market, near: Any, worker: Worker, browser: Browser
+    ) -> None:
+        hit = near.create_hit(**hit_params())["HIT"]
+        elsewhere = near_market.client(accounts.create_requester(name="Other lab", funds_cents=10_000))
+        free = elsewhere.create_hit(**hit_params(Title="Free to all"))["HIT"]
+        slot = accept(worker, hit)
+        near.create_hit(**hit_params())
+        near.create_worker_block(WorkerId=worker.worker_id, Reason="Copied answers")
+        client = browser(worker)
+        listed = page(client)
+        assert "Abduction lab gives you no new work since" in listed
+        assert "“Copied answers”." in listed
+        assert "<iframe" not in page(client, f"/work/groups/{hit['HITTypeId']}/preview")
+        assert "No new work from" in page(client, "/work/qualifications")
+        assert accept(worker, free)
+        form = {"assignmentId": slot.assignment_id, "answer": "x"}
+        handed = Client().post(f"/a/{secret_of(worker, slot)}/mturk/externalSubmit", form)
+        assert handed.status_code == 200
+        near.approve_assignment(AssignmentId=slot.assignment_id)
+        with pytest.raises(Refused, match="no new work"):
+            accept(worker, near.create_hit(**hit_params())["HIT"])
+        near.delete_worker_block(WorkerId=worker.worker_id)
+        assert accept(worker, near.create_hit(**hit_params())["HIT"])
+
+
+def test_the_page_of_qualifications(near: Any, worker: Worker, browser: Browser) -> None:
+    assert "No qualifications yet" in page(browser(worker), "/work/qualifications")
+    grant(near, make_type(near, "Round <2>"), worker, 87)
+    shown = browser(worker).get("/work/qualifications")
+    assert b"Round &lt;2&gt;" in shown.content
+    text = unescape(shown.content.decode())
+    assert "Finish the training round." in text
+    assert ">87<" in text
+    assert "Abduction lab" in text
+    assert b"style=" not in shown.content
+    assert b"<script>" not in shown.content
+
+
+def counted(client: Client, path: str) -> int:
+    """Return how many queries a page makes."""
+    with CaptureQueriesContext(connection) as queries:
+        assert client.get(path).status_code == 200
+    return len(queries)
+
+
+def test_queries_do_not_grow_with_groups_types_and_requirements(
+    near: Any, worker: Worker, browser: Browser
+) -> None:
+    client, asked = browser(worker), []
+    figures = []
+    for number in range(30):
+        type_id = make_type(near, f"Round {number}")
+        grant(near, type_id, worker, number)
+        if number % 2:
+            revoke(near, type_id, worker)
+        asked.append(need(type_id, "GreaterThan", 1))
+        publish(near, *asked[-10:], Title=f"Closed {number}")
+        open_hit = near.create_hit(**hit_params(Title=f"Open {number}"))["HIT"]
+        if number in {2, 29}:
+            preview = f"/work/groups/{open_hit['HITTypeId']}/preview"
+            figures.append([counted(client, path) for path in ("/work/", "/work/qualifications", preview)])
+    assert page(client).count('<li class="job">') == 30
+    assert page(client).count("Closed ") >= 29
+    assert figures[0] == figures[1]
+
+
+def test_a_block_waits_for_the_accept_before_it(
+    near_market: Market, requester: accounts.KeyPair, worker: Worker
+) -> None:
+    client, taken = near_market.client(requester), threading.Event()
+    hit = client.create_hit(**hit_params(MaxAssignments=1))["HIT"]
+    results = together(
+        [
+            lambda: client.create_worker_block(WorkerId=worker.worker_id, Reason="r") and taken.set(),
+            lambda: accept(worker, hit),
+        ]
+    )
+    assert taken.is_set()
+    assert isinstance(results[1], Assignment | Refused)
+    with pytest.raises(Refused):
+        accept(worker, client.create_hit(**hit_params(Title="Another"))["HIT"])

@@ -1,0 +1,126 @@
+"""Threads on a file database: the last slot, the last cent, one decision."""
+
+import threading
+from typing import Any
+
+import pytest
+
+from hits.marketplace.errors import Refused
+from hits.marketplace.models import Assignment, Attempt, LedgerEntry, Worker
+from hits.marketplace.selectors.accounts import unbalanced_requesters
+from hits.marketplace.services import accounts, attempts
+from tests.hits.marketplace.support import Market, accept, hit_params, work
+from tests.support.threads import together
+
+
+@pytest.mark.rule(
+    "slot-one-worker",
+    source="ours",
+    text="Of several workers who accept the last slot at once exactly one gets it.",
+)
+def test_last_slot_goes_to_one(near: Any, workers: list[Worker]) -> None:
+    hit = near.create_hit(**hit_params(MaxAssignments=1))["HIT"]
+    results = together([lambda person=person: accept(person, hit) for person in workers])
+    assert sum(isinstance(result, Assignment) for result in results) == 1
+    assert sum(isinstance(result, Refused) for result in results) == 2
+    assert Attempt.objects.count() == 1
+
+
+@pytest.mark.rule(
+    "accept-while-slots-last",
+    source="ours",
+    text="Workers who accept at once are not refused while a slot is free, though they all look at the same HIT "
+    "first.",
+)
+def test_nobody_is_refused_while_a_slot_is_free(near: Any, workers: list[Worker]) -> None:
+    hit = near.create_hit(**hit_params(MaxAssignments=2))["HIT"]
+    near.create_hit(**hit_params(MaxAssignments=1))
+    results = together([lambda person=person: accept(person, hit) for person in workers])
+    assert all(isinstance(result, Assignment) for result in results), results
+    assert len({slot.pk for slot in results}) == 3
+
+
+def test_who_waited_for_the_last_slot_gets_it_when_the_other_fails(
+    near: Any, workers: list[Worker], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hit = near.create_hit(**hit_params(MaxAssignments=1))["HIT"]
+    holding = threading.Event()
+    opened = attempts._open_attempt
+
+    def break_down(slot: Assignment, person: Worker, *rest: Any) -> None:
+        if person == workers[0]:
+            holding.set()
+            threading.Event().wait(0.5)  # the other one comes meanwhile
+            raise RuntimeError("the database went away")
+        opened(slot, person, *rest)
+
+    def come_second() -> Assignment:
+        assert holding.wait(60)
+        return accept(workers[1], hit)
+
+    monkeypatch.setattr(attempts, "_open_attempt", break_down)
+    broken, taken = together([lambda: accept(workers[0], hit), come_second])
+    assert isinstance(broken, RuntimeError)
+    assert isinstance(taken, Assignment), taken
+    assert taken.worker == workers[1]
+
+
+@pytest.mark.rule("accept-once", source="ours", text="Pressing Accept several times at once takes one task.")
+def test_double_click_takes_one_task(near: Any, worker: Worker) -> None:
+    hit = near.create_hit(**hit_params(MaxAssignments=3))["HIT"]
+    near.create_hit(**hit_params(MaxAssignments=3))
+    results = together([lambda: accept(worker, hit)] * 4)
+    assert len({slot.pk for slot in results}) == 1
+    assert Attempt.objects.count() == 1
+
+
+@pytest.mark.rule(
+    "token-concurrent",
+    source="D",
+    text="The same UniqueRequestToken in several CreateHIT calls at once makes one HIT; the others name it "
+    "in HITAlreadyExists.",
+)
+def test_one_token_makes_one_hit(near_market: Market, requester: accounts.KeyPair) -> None:
+    clients = [near_market.client(requester) for _ in range(4)]
+    params = hit_params(UniqueRequestToken="once")
+    results = together([lambda client=client: client.create_hit(**params) for client in clients])
+    made = [result for result in results if isinstance(result, dict)]
+    assert len(made) == 1
+    assert all(made[0]["HIT"]["HITId"] in str(other) for other in results if other is not made[0])
+
+
+@pytest.mark.rule(
+    "funds-concurrent",
+    source="ours",
+    text="CreateHIT calls at once never hold the same cent twice: what the balance does not cover is "
+    "refused as InsufficientFunds.",
+)
+def test_the_same_money_is_not_held_twice(near_market: Market) -> None:
+    pair = accounts.create_requester(name="Poor lab", funds_cents=220)
+    clients = [near_market.client(pair) for _ in range(4)]
+    params = hit_params(MaxAssignments=1)
+    results = together([lambda client=client: client.create_hit(**params) for client in clients])
+    assert sum(isinstance(result, dict) for result in results) == 2
+    assert sum("InsufficientFunds" in str(getattr(result, "response", "")) for result in results) == 2
+    assert unbalanced_requesters() == []
+
+
+@pytest.mark.rule(
+    "decision-once",
+    source="D",
+    text="Of ApproveAssignment and RejectAssignment calls at once about one assignment exactly one stands.",
+)
+def test_approve_reject_and_approve_at_once(
+    near_market: Market, requester: accounts.KeyPair, worker: Worker
+) -> None:
+    clients = [near_market.client(requester) for _ in range(3)]
+    slot = work(worker, clients[0].create_hit(**hit_params(MaxAssignments=1))["HIT"])
+    decide = [
+        lambda: clients[0].approve_assignment(AssignmentId=slot.assignment_id),
+        lambda: clients[1].reject_assignment(AssignmentId=slot.assignment_id, RequesterFeedback="r"),
+        lambda: clients[2].approve_assignment(AssignmentId=slot.assignment_id),
+    ]
+    results = together(decide)
+    assert sum(isinstance(result, dict) for result in results) == 1
+    assert LedgerEntry.objects.filter(kind__in=["reward", "release"]).count() == 1
+    assert unbalanced_requesters() == []

@@ -1,0 +1,257 @@
+"""What happens to HITs late in their life: another type, disposal after 120 days, late bonuses and overrides."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from botocore.exceptions import ClientError
+
+from hits.marketplace.models import HIT, Assignment, Clock, LedgerEntry, Worker
+from hits.marketplace.services import accounts, blocks, decisions
+from hits.marketplace.services.hits import dispose_stale
+from tests.hits.marketplace.support import Market, accept, hit_params, later, work
+from tests.hits.marketplace.test_conformance import code_of
+from tests.hits.marketplace.test_lifecycle import counters
+from tests.hits.marketplace.test_money import balance, books_balance
+
+MASTERS = {"QualificationTypeId": "2F1QJWKUDD8XADTFD2Q0G6UTO95ALH", "Comparator": "Exists"}
+DAY = 86_400
+
+
+def type_of(client: Any, **changes: Any) -> str:
+    """Return the id of a HIT type like that of ``hit_params``, with changes."""
+    other = {"LifetimeInSeconds", "MaxAssignments", "Question"}
+    values = {name: value for name, value in hit_params(**changes).items() if name not in other}
+    return str(client.create_hit_type(**values)["HITTypeId"])
+
+
+class TestAnotherType:
+    """UpdateHITTypeOfHIT."""
+
+    @pytest.mark.rule(
+        "hit-type-change",
+        source="M",
+        text="UpdateHITTypeOfHIT gives a HIT all properties of another type.",
+    )
+    def test_the_hit_takes_on_its_properties(self, mturk: Any) -> None:
+        hit = mturk.create_hit(**hit_params())["HIT"]
+        wanted = type_of(mturk, Title="Another title", AssignmentDurationInSeconds=60, Keywords="other")
+        mturk.update_hit_type_of_hit(HITId=hit["HITId"], HITTypeId=wanted)
+        now = mturk.get_hit(HITId=hit["HITId"])["HIT"]
+        assert (now["HITTypeId"], now["HITGroupId"], now["Title"]) == (wanted, wanted, "Another title")
+        assert (now["AssignmentDurationInSeconds"], now["Keywords"]) == (60, "other")
+        assert now["Expiration"] == hit["Expiration"]
+
+    @pytest.mark.rule(
+        "hit-type-change-holds",
+        source="ours",
+        text="Another reward or fee moves what is held for the HIT's slots, to the cent.",
+    )
+    @pytest.mark.parametrize(
+        ("change", "held"),
+        [
+            ({"Reward": "0.45"}, "1.62"),  # 3 × (45 + 9)
+            ({"Reward": "2.00"}, "7.20"),  # 3 × (200 + 40)
+            ({"Reward": "1.10", "QualificationRequirements": [MASTERS]}, "4.14"),  # 3 × (110 + 28)
+        ],
+    )
+    def test_holds_follow_to_the_cent(
+        self, near: Any, amazon_fees: None, change: dict[str, Any], held: str
+    ) -> None:
+        hit = near.create_hit(**hit_params(MaxAssignments=3))["HIT"]
+        assert balance(near)[1] == "3.96"
+        near.update_hit_type_of_hit(HITId=hit["HITId"], HITTypeId=type_of(near, **change))
+        assert balance(near)[1] == held
+        books_balance()
+        near.update_expiration_for_hit(HITId=hit["HITId"], ExpireAt=0)
+        near.delete_hit(HITId=hit["HITId"])
+        assert balance(near) == ("10000.00", "0.00")
+
+    def test_one_cent_short(self, near_market: Market) -> None:
+        client = near_market.client(accounts.create_requester(name="Poor lab", funds_cents=221))
+        hit = client.create_hit(**hit_params(MaxAssignments=2))["HIT"]
+        with pytest.raises(ClientError) as failure:
+            client.update_hit_type_of_hit(HITId=hit["HITId"], HITTypeId=type_of(client, Reward="1.11"))
+        assert code_of(failure)[1] == "InsufficientFunds"
+        assert client.get_hit(HITId=hit["HITId"])["HIT"]["Reward"] == "1.10"
+        assert balance(client) == ("0.01", "2.20")
+
+    @pytest.mark.rule(
+        "hit-type-change-price",
+        source="ours",
+        text="Once somebody took a task of a HIT, its reward and fee stay: they are paid what they accepted.",
+    )
+    def test_work_is_paid_what_was_accepted(self, near: Any, worker: Worker) -> None:
+        hit = near.create_hit(**hit_params())["HIT"]
+        accept(worker, hit)
+        with pytest.raises(ClientError) as failure:
+            near.update_hit_type_of_hit(HITId=hit["HITId"], HITTypeId=type_of(near, Reward="1.00"))
+        assert code_of(failure)[1] == "InvalidHITState"
+        near.update_hit_type_of_hit(HITId=hit["HITId"], HITTypeId=type_of(near, Title="Same price"))
+        assert near.get_hit(HITId=hit["HITId"])["HIT"]["Title"] == "Same price"
+
+    def test_disposed_hits_and_strangers_types(self, near: Any, near_market: Market) -> None:
+        hit = near.create_hit(**hit_params())["HIT"]
+        stranger = near_market.client(accounts.create_requester(name="Other lab", funds_cents=10_000))
+        with pytest.raises(ClientError) as failure:
+            near.update_hit_type_of_hit(HITId=hit["HITId"], HITTypeId=type_of(stranger))
+        assert code_of(failure)[1] == "HITTypeDoesNotExist"
+        near.update_expiration_for_hit(HITId=hit["HITId"], ExpireAt=0)
+        near.delete_hit(HITId=hit["HITId"])
+        with pytest.raises(ClientError) as failure:
+            near.update_hit_type_of_hit(HITId=hit["HITId"], HITTypeId=type_of(near, Title="Late"))
+        assert code_of(failure)[1] == "InvalidHITState"
+
+
+@pytest.mark.clock
+class TestDisposalByItself:
+    """120 days after the last thing that happened in a HIT."""
+
+    @pytest.mark.rule(
+        "disposal-after-120-days",
+        source="D",
+        text="A HIT that has been reviewable for 120 days with nothing left to decide is disposed of by itself.",
+    )
+    def test_after_120_days_and_once(self, near: Any, worker: Worker) -> None:
+        hit = near.create_hit(**hit_params(MaxAssignments=2, AutoApprovalDelayInSeconds=DAY))["HIT"]
+        work(worker, hit)
+        later(days=2)
+        near.get_hit(HITId=hit["HITId"])  # what is due for approval is approved
+        later(days=117, hours=23)
+        assert dispose_stale(now=Clock.now()) == 0
+        later(hours=2)
+        assert dispose_stale(now=Clock.now()) == 1
+        assert dispose_stale(now=Clock.now()) == 0
+        assert near.get_hit(HITId=hit["HITId"])["HIT"]["HITStatus"] == "Disposed"
+        assert near.list_hits()["HITs"] == []
+        assert balance(near) == ("9998.90", "0.00")
+        books_balance()
+
+    def test_all_slots_done_counts_from_the_last_submission(self, near: Any, worker: Worker) -> None:
+        hit = near.create_hit(**hit_params(MaxAssignments=1, LifetimeInSeconds=365 * DAY))["HIT"]
+        slot = work(worker, hit)
+        near.approve_assignment(AssignmentId=slot.assignment_id)
+        later(days=119)
+        assert dispose_stale(now=Clock.now()) == 0
+        later(days=2)
+        assert dispose_stale(now=Clock.now()) == 1
+
+    def test_what_is_on_offer_or_undecided_stays(self, near: Any, worker: Worker, other: Worker) -> None:
+        near.create_hit(**hit_params(LifetimeInSeconds=300 * DAY))
+        undecided = near.create_hit(**hit_params(MaxAssignments=1, Title="Undecided"))["HIT"]
+        work(worker, undecided)
+        long_task = near.create_hit(
+            **hit_params(MaxAssignments=1, Title="Long", AssignmentDurationInSeconds=300 * DAY)
+        )["HIT"]
+        accept(other, long_task)
+        prolonged = near.create_hit(**hit_params(Title="Prolonged"))["HIT"]
+        later(days=100)
+        until = datetime.now(UTC) + timedelta(days=101)
+        near.update_expiration_for_hit(HITId=prolonged["HITId"], ExpireAt=until)
+        HIT.objects.filter(hit_id=undecided["HITId"]).update(expires_at=Clock.now() - timedelta(days=150))
+        later(days=30)
+        assert dispose_stale(now=Clock.now()) == 0
+
+    def test_no_more_at_once_than_asked(self, near: Any) -> None:
+        for _ in range(3):
+            near.create_hit(**hit_params(MaxAssignments=1))
+        later(days=121)
+        assert dispose_stale(now=Clock.now(), limit=2) == 2
+        assert dispose_stale(now=Clock.now(), limit=2) == 1
+
+
+@pytest.mark.rule(
+    "override-rejection-not-disposed",
+    source="D",
+    text="OverrideRejection is refused once the HIT is disposed of.",
+)
+def test_no_override_after_disposal(near: Any, worker: Worker) -> None:
+    hit = near.create_hit(**hit_params(MaxAssignments=1))["HIT"]
+    slot = work(worker, hit)
+    near.reject_assignment(AssignmentId=slot.assignment_id, RequesterFeedback="No.")
+    near.delete_hit(HITId=hit["HITId"])
+    with pytest.raises(ClientError) as failure:
+        near.approve_assignment(AssignmentId=slot.assignment_id, OverrideRejection=True)
+    assert code_of(failure)[1] == "InvalidAssignmentState"
+    assert not LedgerEntry.objects.filter(kind="reward").exists()
+
+
+def test_an_override_looks_at_its_task_anew(near: Any, worker: Worker) -> None:
+    """What was read before somebody disposed of the HIT must not decide."""
+    hit = near.create_hit(**hit_params(MaxAssignments=1))["HIT"]
+    given = work(worker, hit)
+    near.reject_assignment(AssignmentId=given.assignment_id, RequesterFeedback="No.")
+    slot = Assignment.objects.select_related("hit__hit_type", "hit__requester", "worker").get(pk=given.pk)
+    near.delete_hit(HITId=hit["HITId"])
+    with pytest.raises(decisions.WrongState):
+        decisions.approve(slot=slot, now=Clock.now(), override_rejection=True)
+    assert not LedgerEntry.objects.filter(kind="reward").exists()
+
+
+@pytest.mark.clock
+@pytest.mark.rule(
+    "bonus-six-months", source="D", text="A bonus can be sent within six months (183 days) of the submission."
+)
+def test_bonus_within_six_months(near: Any, worker: Worker) -> None:
+    slot = work(worker, near.create_hit(**hit_params(MaxAssignments=1))["HIT"])
+    bonus = {
+        "WorkerId": worker.worker_id,
+        "AssignmentId": slot.assignment_id,
+        "BonusAmount": "0.10",
+        "Reason": "r",
+    }
+    later(days=182)
+    near.send_bonus(UniqueRequestToken="early", **bonus)
+    later(days=2)
+    with pytest.raises(ClientError) as failure:
+        near.send_bonus(UniqueRequestToken="late", **bonus)
+    assert "within six months" in failure.value.response["Error"]["Message"]
+    assert len(near.list_bonus_payments(AssignmentId=slot.assignment_id)["BonusPayments"]) == 1
+
+
+@pytest.mark.rule(
+    "additional-assignments-expired",
+    source="ours",
+    text="An expired HIT takes additional assignments; they are on offer once it is prolonged.",
+)
+def test_more_assignments_for_an_expired_hit(near: Any, worker: Worker) -> None:
+    hit = near.create_hit(**hit_params(MaxAssignments=1))["HIT"]
+    near.update_expiration_for_hit(HITId=hit["HITId"], ExpireAt=0)
+    near.create_additional_assignments_for_hit(HITId=hit["HITId"], NumberOfAdditionalAssignments=1)
+    assert counters(near, hit) == ("Reviewable", 2, 0, 0)
+    assert balance(near)[1] == "2.20"
+    near.update_hit_review_status(HITId=hit["HITId"])
+    until = datetime.now(UTC) + timedelta(hours=2)
+    near.update_expiration_for_hit(HITId=hit["HITId"], ExpireAt=until)
+    assert counters(near, hit)[0] == "Assignable"
+    work(worker, hit)
+    near.update_expiration_for_hit(HITId=hit["HITId"], ExpireAt=0)
+    assert counters(near, hit)[0] == "Reviewable"  # no longer Reviewing
+
+
+@pytest.mark.rule(
+    "blocks-at-most", source="D", text="An account blocks at most 100,000 workers; an ended block makes room."
+)
+def test_blocks_have_a_limit(near: Any, workers: list[Worker], monkeypatch: pytest.MonkeyPatch) -> None:
+    assert blocks.MAX_BLOCKS == 100_000
+    monkeypatch.setattr(blocks, "MAX_BLOCKS", 2)
+    for person in workers[:2]:
+        near.create_worker_block(WorkerId=person.worker_id, Reason="r")
+    near.create_worker_block(WorkerId=workers[0].worker_id, Reason="another reason")
+    with pytest.raises(ClientError) as failure:
+        near.create_worker_block(WorkerId=workers[2].worker_id, Reason="r")
+    assert "at most 2 workers" in failure.value.response["Error"]["Message"]
+    near.delete_worker_block(WorkerId=workers[0].worker_id)
+    near.create_worker_block(WorkerId=workers[2].worker_id, Reason="r")
+
+
+@pytest.mark.rule(
+    "hit-review-status",
+    source="ours",
+    text="HITReviewStatus is NotReviewed: it tells of Amazon's own moderation, and nobody moderates here.",
+)
+def test_hit_review_status(near: Any, worker: Worker) -> None:
+    hit = near.create_hit(**hit_params(MaxAssignments=1))["HIT"]
+    work(worker, hit)
+    near.update_hit_review_status(HITId=hit["HITId"])
+    assert near.get_hit(HITId=hit["HITId"])["HIT"]["HITReviewStatus"] == "NotReviewed"

@@ -1,0 +1,139 @@
+"""The worker site in the worker's language, chosen or asked for by the browser; staff read English."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.conf import settings
+from django.contrib.auth import get_user_model
+from django.test import Client
+
+from hits.marketplace.models import Worker
+from tests.hits.marketplace.support import hit_params
+from tests.hits.marketplace.test_worker_site import frame_of
+
+Browser = Callable[[Worker], Client]
+GERMAN = {"Accept-Language": "de-DE,de;q=0.9"}
+
+
+def _choose(client: Client, language: str, next_: str = "/work/") -> Any:
+    return client.post("/language", {"language": language, "next": next_})
+
+
+def test_the_browser_is_listened_to(worker: Worker, browser: Browser) -> None:
+    page = browser(worker).get("/work/", headers=GERMAN)
+    assert '<html lang="de">' in page.text
+    assert "Arbeit, die Sie jetzt beginnen können" in page.text
+    assert "0,00\xa0$" in page.text
+    assert page["Content-Language"] == "de"
+    assert "Accept-Language" in page["Vary"]
+
+
+def test_the_choice_is_kept_in_a_cookie_and_wins(worker: Worker, browser: Browser) -> None:
+    client = browser(worker)
+    assert 'value="de" lang="de">Deutsch</button>' in client.get("/work/").text
+    chosen = _choose(client, "de", "/work/earnings?page=1")
+    assert chosen.status_code == 302
+    assert chosen["Location"] == "/work/earnings?page=1"
+    cookie = chosen.cookies[settings.LANGUAGE_COOKIE_NAME]
+    assert cookie["samesite"] == "Lax"
+    assert cookie["httponly"]
+    assert '<html lang="de">' in client.get("/work/", headers={"Accept-Language": "en"}).text
+    _choose(client, "en")
+    assert '<html lang="en">' in client.get("/work/", headers=GERMAN).text
+
+
+@pytest.mark.parametrize("elsewhere", ["https://evil.example/", "//evil.example/x", "javascript:alert(1)"])
+def test_the_switch_leads_nowhere_else(worker: Worker, browser: Browser, elsewhere: str) -> None:
+    assert _choose(browser(worker), "de", elsewhere)["Location"] == "/"
+
+
+def test_the_switch_is_a_form_with_a_token_for_people_who_are_signed_in(worker: Worker) -> None:
+    guarded = Client(enforce_csrf_checks=True)
+    guarded.force_login(worker.user)  # type: ignore[arg-type]
+    assert _choose(guarded, "de").status_code == 403
+    stranger = _choose(Client(), "de")
+    assert stranger.status_code == 302
+    assert settings.LANGUAGE_COOKIE_NAME not in stranger.cookies
+    by_link = guarded.get("/language", {"language": "de", "next": "/work/"})
+    assert settings.LANGUAGE_COOKIE_NAME not in by_link.cookies
+
+
+def test_counted_words_have_their_plural(near: Any, worker: Worker, browser: Browser) -> None:
+    near.create_hit(**hit_params(MaxAssignments=1))
+    client = browser(worker)
+    assert "1 Art, 1 Aufgabe<" in client.get("/work/", headers=GERMAN).text
+    near.create_hit(**hit_params(MaxAssignments=1, UniqueRequestToken="two"))
+    assert "1 Art, 2 Aufgaben<" in client.get("/work/", headers=GERMAN).text
+    assert "1 kind, 2 tasks<" in client.get("/work/").text
+
+
+def test_only_our_own_task_pages_are_told_the_chosen_language(
+    near: Any, worker: Worker, browser: Browser
+) -> None:
+    own = f"{settings.HIT_ORIGIN}/hit/00000000-0000-4000-8000-000000000000/?unit=7"
+    client = browser(worker)
+    for url, expected in ((own, ["de"]), ("https://example.org/task?unit=7", None)):
+        question = hit_params()["Question"].replace("https://example.org/task?unit=7", url)
+        assert url in question
+        hit = near.create_hit(**hit_params(Question=question, Title=f"At {url[:20]}"))["HIT"]
+        address = f"/work/groups/{hit['HITTypeId']}/preview"
+        client.cookies.pop(settings.LANGUAGE_COOKIE_NAME, None)
+        assert "lang" not in frame_of(client.get(address, headers=GERMAN).content)[1]
+        _choose(client, "de")
+        query = frame_of(client.get(address).content)[1]
+        assert query.get("lang") == expected
+        assert query["unit"] == ["7"]
+        assert query["workerId"] == [worker.worker_id]
+
+
+def test_a_refusal_is_german(worker: Worker, browser: Browser) -> None:
+    said = browser(worker).post("/work/tasks/3NONE/return", headers=GERMAN, follow=True)
+    assert "Diese Aufgabe ist nicht offen; es gibt nichts zurückzugeben." in said.text
+
+
+@pytest.mark.parametrize("path", ["/", "/sign-in/", "/projects/", "/marketplace/accounts/", "/new-project"])
+def test_staff_pages_stay_english(path: str, db: None) -> None:
+    client = Client()
+    if path not in {"/", "/sign-in/"}:
+        client.force_login(get_user_model().objects.create_superuser("ada", password="a long pass phrase"))
+    client.cookies[settings.LANGUAGE_COOKIE_NAME] = "de"
+    page = client.get(path, headers=GERMAN)
+    assert page.status_code == 200
+    assert '<html lang="en"' in page.text
+    assert "Abmelden" not in page.text
+    assert "Content-Language" not in page.headers
+    assert "Accept-Language" not in page.headers.get("Vary", "")
+
+
+@pytest.mark.rule(
+    "api-english",
+    source="ours",
+    text="Whatever language the worker site speaks, the requester API answers in English.",
+)
+def test_the_requester_api_speaks_english(db: None) -> None:
+    refused = Client().post("/mturk/", b"{}", content_type="application/x-amz-json-1.1", headers=GERMAN)
+    assert "Content-Language" not in refused.headers
+
+
+def test_the_answer_in_the_frame_is_german_without_a_cookie(db: None) -> None:
+    said = Client().post("/a/none/mturk/externalSubmit", {"assignmentId": "3NONE"}, headers=GERMAN)
+    assert said.status_code == 409
+    assert "Dies wurde nicht abgegeben" in said.text
+    assert "Die Abgabe ist fehlgeschlagen: Sie können diese Aufgabe nicht mehr abgeben." in said.text
+    assert not said.cookies
+
+
+def test_a_task_taken_in_german_keeps_the_marketplaces_parameters(
+    near: Any, worker: Worker, browser: Browser
+) -> None:
+    hit = near.create_hit(**hit_params(MaxAssignments=1))["HIT"]
+    client = browser(worker)
+    _choose(client, "de")
+    taken = client.post(f"/work/groups/{hit['HITTypeId']}/accept")
+    page = client.get(taken["Location"])
+    assert "Restzeit" in page.text
+    address, query = frame_of(page.content)
+    assert address == "https://example.org/task"
+    ours = {"assignmentId", "hitId", "workerId", "turkSubmitTo"}
+    assert query.keys() - ours == {"unit", "kind"}, "the question's own, and no language"

@@ -1,0 +1,197 @@
+"""NotifyWorkers through boto3, and the page on which a worker reads what came of it."""
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from botocore.exceptions import ClientError, ParamValidationError
+from django.test import Client
+
+from hits.marketplace.models import Message, Worker
+from hits.marketplace.services import accounts
+from hits.mturk.boto import BotoMarketplace, marketplace
+from tests.hits.marketplace.support import Market, hit_params, later, work
+from tests.hits.marketplace.test_admission import counted
+from tests.hits.marketplace.test_conformance import code_of
+from tests.hits.marketplace.test_qualifications import make_type
+
+Browser = Callable[[Worker], Client]
+NOBODY = "A" + "Z" * 13
+
+
+def grant(client: Any, *people: Worker) -> None:
+    """Make the workers known to the requester."""
+    type_id = make_type(client)
+    for person in people:
+        client.associate_qualification_with_worker(QualificationTypeId=type_id, WorkerId=person.worker_id)
+
+
+def notify(client: Any, *names: str, subject: str = "No new tasks", text: str = "Why.") -> dict[str, str]:
+    """Return the failure codes by worker id."""
+    reply = client.notify_workers(Subject=subject, MessageText=text, WorkerIds=list(names))
+    assert all(row["NotifyWorkersFailureMessage"] for row in reply["NotifyWorkersFailureStatuses"])
+    return {row["WorkerId"]: row["NotifyWorkersFailureCode"] for row in reply["NotifyWorkersFailureStatuses"]}
+
+
+def shown(client: Client, path: str = "/work/messages") -> str:
+    """Return a page's text, without its spaces' width."""
+    reply = client.get(path)
+    assert reply.status_code == 200
+    return re.sub(r"\s+", " ", reply.content.decode())
+
+
+@pytest.mark.rule(
+    "notify-failures",
+    source="M",
+    text="NotifyWorkers tells who was not reached: HardFailure for a worker who does not exist, "
+    "SoftFailure for one whom the caller does not know.",
+)
+def test_who_is_reached_and_why_others_are_not(mturk: Any, worker: Worker, other: Worker) -> None:
+    grant(mturk, worker)
+    named = (worker.worker_id, other.worker_id, NOBODY, worker.worker_id)
+    assert notify(mturk, *named) == {other.worker_id: "SoftFailure", NOBODY: "HardFailure"}
+    (message,) = Message.objects.all()
+    assert (message.requester.name, message.worker) == ("Abduction lab", worker)
+    assert (message.subject, message.text, message.read_at) == ("No new tasks", "Why.", None)
+
+
+@pytest.mark.clock
+@pytest.mark.rule(
+    "notify-known-workers",
+    source="D",
+    text="NotifyWorkers reaches workers whose work the caller approved or rejected before, or who hold or "
+    "held a qualification of the caller's.",
+)
+@pytest.mark.parametrize("decide", ["approve", "reject", "wait", "lose"])
+def test_having_worked_is_a_decision_or_a_qualification(near: Any, worker: Worker, decide: str) -> None:
+    slot = work(worker, near.create_hit(**hit_params())["HIT"])
+    assert notify(near, worker.worker_id) == {worker.worker_id: "SoftFailure"}  # handed in, not decided
+    if decide == "approve":
+        near.approve_assignment(AssignmentId=slot.assignment_id)
+    elif decide == "reject":
+        near.reject_assignment(AssignmentId=slot.assignment_id, RequesterFeedback="r")
+    elif decide == "wait":
+        later(days=2)  # approved by itself, though nobody has looked since
+    else:
+        here = {"QualificationTypeId": make_type(near), "WorkerId": worker.worker_id}
+        near.associate_qualification_with_worker(**here)
+        near.disassociate_qualification_from_worker(**here)
+    assert notify(near, worker.worker_id) == {}
+
+
+@pytest.mark.rule(
+    "notify-known-workers",
+    source="D",
+    text="NotifyWorkers reaches workers whose work the caller approved or rejected before, or who hold or "
+    "held a qualification of the caller's.",
+)
+def test_work_for_another_requester_does_not_count(near_market: Market, near: Any, worker: Worker) -> None:
+    slot = work(worker, near.create_hit(**hit_params())["HIT"])
+    near.approve_assignment(AssignmentId=slot.assignment_id)
+    grant(near, worker)
+    stranger = near_market.client(accounts.create_requester(name="Other lab"))
+    assert notify(stranger, worker.worker_id) == {worker.worker_id: "SoftFailure"}
+    assert not Message.objects.exists()
+
+
+@pytest.mark.rule(
+    "notify-limits",
+    source="D",
+    text="NotifyWorkers takes up to 100 workers, a subject of up to 200 and a text of up to 4,096 "
+    "characters.",
+)
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"Subject": ""},
+        {"Subject": "s" * 201},
+        {"MessageText": ""},
+        {"MessageText": "t" * 4097},
+        {"WorkerIds": []},
+        {"WorkerIds": [f"A{n}B" for n in range(101)]},
+        {"WorkerIds": ["lower"]},
+    ],
+)
+def test_what_is_too_long_or_empty_is_refused_and_nothing_sent(
+    near: Any, worker: Worker, changes: dict[str, Any]
+) -> None:
+    grant(near, worker)
+    good = {"Subject": "s" * 200, "MessageText": "t" * 4096, "WorkerIds": [worker.worker_id]}
+    with pytest.raises((ClientError, ParamValidationError)) as failure:
+        near.notify_workers(**good | changes)
+    assert code_of(failure)[0] == "ParameterValidationError"
+    assert not Message.objects.exists()
+    assert near.notify_workers(**good)["NotifyWorkersFailureStatuses"] == []
+
+
+def test_the_platforms_client_says_who_was_missed_beyond_a_hundred(
+    transactional_db: None, worker: Worker
+) -> None:
+    port: BotoMarketplace = marketplace()
+    port.grant(port.create_qualification_type("Trained", "d"), worker.worker_id, 1)
+    names = [f"A{n}B" for n in range(120)] + [worker.worker_id]
+    missed = port.notify(names, "Subject", "Text")
+    assert missed == dict.fromkeys(names[:-1], "This worker does not exist.")
+    assert port.notify([worker.worker_id], "Subject", "Text") == {}
+    assert port.notify([], "Subject", "Text") == {}
+    assert Message.objects.filter(worker=worker).count() == 2
+
+
+@pytest.mark.clock
+def test_the_page_shows_newest_first_and_opening_it_reads_them(
+    near: Any, worker: Worker, browser: Browser
+) -> None:
+    client = browser(worker)
+    assert "No messages yet" in shown(client)
+    grant(near, worker)
+    notify(near, worker.worker_id, subject="First <b>", text="One.\nTwo.\n\n<i>Three</i>")
+    later(hours=1)
+    notify(near, worker.worker_id, subject="Second")
+    assert '2 <span class="sr">unread</span>' in shown(client, "/work/history")
+    page = shown(client)
+    assert page.index("Second") < page.index("First &lt;b&gt;")
+    assert "<p>One.<br>Two.</p>" in page
+    assert "<p>&lt;i&gt;Three&lt;/i&gt;</p>" in page
+    assert page.count("Abduction lab, <time") == page.count(">New</span>") == 2
+    assert "unread" not in page
+    read = set(Message.objects.values_list("read_at", flat=True))
+    assert None not in read
+    later(hours=1)
+    assert ">New</span>" not in shown(client)
+    assert set(Message.objects.values_list("read_at", flat=True)) == read
+    assert "unread" not in shown(client, "/work/")
+
+
+def test_nobody_reads_anothers_messages(near: Any, worker: Worker, other: Worker, browser: Browser) -> None:
+    grant(near, worker, other)
+    notify(near, worker.worker_id, subject="For the first worker alone")
+    page = shown(browser(other))
+    assert "No messages yet" in page
+    assert "For the first worker" not in page
+    assert "unread" not in page
+    assert Message.objects.get().read_at is None
+    assert browser(worker).post("/work/messages").status_code == 405
+
+
+def test_queries_do_not_grow_with_messages(near: Any, worker: Worker, browser: Browser) -> None:
+    client = browser(worker)
+    grant(near, worker)
+    figures = []
+    for number in range(25):
+        notify(near, worker.worker_id, subject=f"Number {number}.")
+        if number in {1, 24}:
+            figures.append([counted(client, path) for path in ("/work/history", "/work/messages")])
+    assert figures[0] == figures[1]
+
+
+def test_what_is_not_shown_stays_unread(near: Any, worker: Worker, browser: Browser) -> None:
+    grant(near, worker)
+    for number in range(25):
+        notify(near, worker.worker_id, subject=f"Number {number}.")
+    page = shown(browser(worker))
+    assert "Number 5." in page
+    assert "Number 4." not in page
+    assert '5 <span class="sr">unread</span>' in page
+    assert "Number 4." in shown(browser(worker), "/work/messages?page=2")
+    assert not Message.objects.filter(read_at=None).exists()

@@ -1,0 +1,615 @@
+"""Notifications: what is told, to whom, where it may go, and that it arrives however often something fails."""
+
+import json
+import threading
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+from urllib.parse import parse_qs
+
+import pytest
+from botocore.exceptions import ClientError
+from django.db import transaction
+
+from hits.domain.crashpoints import EXIT_STATUS
+from hits.marketplace import delivery, tasks
+from hits.marketplace.models import (
+    Clock,
+    HITType,
+    Notification,
+    NotificationSetting,
+    NotificationState,
+    Worker,
+)
+from hits.marketplace.services import accounts, attempts, events, lifecycle, notifications
+from hits.marketplace.services.events import EventType
+from hits.marketplace.shapes import service_model
+from tests.hits.marketplace.support import Market, accept, hand_in, hit_params, later, work
+from tests.hits.marketplace.test_conformance import code_of
+from tests.support import children
+
+ALL_EVENTS = [kind.value for kind in EventType if kind is not EventType.PING]
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+class Mailbox:
+    """A receiver on this machine: keeps what was posted, and answers as it is told."""
+
+    def __init__(self) -> None:
+        self.posts: list[tuple[str, dict[str, str], bytes]] = []
+        self.status = 200
+        self.location = ""
+        self.while_open: Callable[[], None] = lambda: None
+        box = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                body = self.rfile.read(int(self.headers["Content-Length"]))
+                box.posts.append((self.path, {k.lower(): v for k, v in self.headers.items()}, body))
+                box.while_open()
+                self.send_response(box.status)
+                if box.location:
+                    self.send_header("Location", box.location)
+                self.send_header("Content-Length", "0")
+                self.end_headers()
+
+            def log_message(self, format: str, *args: Any) -> None:
+                """Say nothing."""
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    @property
+    def host(self) -> str:
+        """Host and port."""
+        return f"127.0.0.1:{self.server.server_port}"
+
+    @property
+    def url(self) -> str:
+        """The address that notifications go to."""
+        return f"http://{self.host}/inbox?lab=1"
+
+    def documents(self) -> list[dict[str, Any]]:
+        """Return the documents of SNS-shaped posts in the order of their arrival."""
+        return [json.loads(json.loads(body)["Message"]) for _, _, body in self.posts]
+
+    def events(self) -> list[str]:
+        """Return the event types that arrived."""
+        return [event["EventType"] for document in self.documents() for event in document["Events"]]
+
+
+@pytest.fixture
+def mailbox(settings: Any) -> Iterator[Mailbox]:
+    """A receiver whose host is allowed."""
+    box = Mailbox()
+    settings.MARKETPLACE_NOTIFICATION_HOSTS = [box.host]
+    yield box
+    box.server.shutdown()
+    box.server.server_close()
+
+
+def specification(destination: str, *names: str, transport: str = "SNS", **more: Any) -> dict[str, Any]:
+    """Return a NotificationSpecification."""
+    return {
+        "Destination": destination,
+        "Transport": transport,
+        "Version": "2014-08-15",
+        "EventTypes": list(names or ALL_EVENTS),
+        **more,
+    }
+
+
+def hit_type(client: Any, **changes: Any) -> str:
+    """Return a HIT type's id."""
+    left_out = {"LifetimeInSeconds", "MaxAssignments", "Question"}
+    values = {key: value for key, value in hit_params(**changes).items() if key not in left_out}
+    return str(client.create_hit_type(**values)["HITTypeId"])
+
+
+def subscribe(client: Any, box: Mailbox, *names: str, **more: Any) -> str:
+    """Ask for notifications of the usual HIT type and return its id."""
+    type_id = hit_type(client)
+    client.update_notification_settings(
+        HITTypeId=type_id, Notification=specification(box.url, *names, **more)
+    )
+    return type_id
+
+
+def deliver() -> int:
+    """Send what is due by the marketplace's clock."""
+    return notifications.deliver_due(now=Clock.now())
+
+
+@pytest.mark.rule(
+    "notification-document",
+    source="D",
+    text="A notification is a document with EventDocVersion 2014-08-15, EventDocId, CustomerId and Events; an "
+    "event names EventType, EventTimestamp (UTC), HITTypeId, HITId and, where there is one, AssignmentId, "
+    "never a WorkerId.",
+)
+@pytest.mark.rule(
+    "notification-settings-by-type",
+    source="M",
+    text="UpdateNotificationSettings sets for one HIT type where its events are sent to.",
+)
+def test_the_document_in_snss_envelope(mturk: Any, worker: Worker, mailbox: Mailbox) -> None:
+    type_id = subscribe(mturk, mailbox, "AssignmentSubmitted")
+    slot = work(worker, mturk.create_hit(**hit_params())["HIT"])
+    assert deliver() == 1
+    ((path, headers, body),) = mailbox.posts
+    assert (path, headers["x-amz-sns-message-type"]) == ("/inbox?lab=1", "Notification")
+    envelope = json.loads(body)
+    assert {"Type", "MessageId", "TopicArn", "Message", "Timestamp"} <= set(envelope)
+    document = json.loads(envelope["Message"])
+    assert set(document) == {"EventDocVersion", "EventDocId", "CustomerId", "Events"}
+    assert (document["EventDocVersion"], document["EventDocId"]) == ("2014-08-15", envelope["MessageId"])
+    (event,) = document["Events"]
+    assert event.pop("EventTimestamp").endswith("Z")
+    assert event == {
+        "EventType": "AssignmentSubmitted",
+        "HITTypeId": type_id,
+        "HITId": slot.hit.hit_id,
+        "AssignmentId": slot.assignment_id,
+    }
+    assert worker.worker_id not in body.decode()
+
+
+@pytest.mark.rule(
+    "notification-sqs",
+    source="D",
+    text="With Transport SQS the same document is the MessageBody of a SendMessage form (version 2012-11-05).",
+)
+def test_the_document_in_sqss_form(near: Any, worker: Worker, mailbox: Mailbox) -> None:
+    subscribe(near, mailbox, "AssignmentSubmitted", transport="SQS")
+    work(worker, near.create_hit(**hit_params())["HIT"])
+    assert deliver() == 1
+    ((_, headers, body),) = mailbox.posts
+    assert headers["content-type"] == "application/x-www-form-urlencoded"
+    form = {name: values[0] for name, values in parse_qs(body.decode()).items()}
+    assert (form["Action"], form["Version"]) == ("SendMessage", "2012-11-05")
+    assert json.loads(form["MessageBody"])["Events"][0]["EventType"] == "AssignmentSubmitted"
+
+
+@pytest.mark.clock
+@pytest.mark.rule(
+    "notification-event-types",
+    source="M",
+    text="Eleven kinds of event are told: AssignmentAccepted, AssignmentAbandoned, AssignmentReturned, "
+    "AssignmentSubmitted, AssignmentRejected, AssignmentApproved, HITCreated, HITExpired, HITReviewable, "
+    "HITExtended, HITDisposed; Ping is for tests only.",
+)
+def test_every_kind_of_event_is_told_once(near: Any, workers: list[Worker], mailbox: Mailbox) -> None:
+    subscribe(near, mailbox)
+    hit = near.create_hit(**hit_params(MaxAssignments=2))["HIT"]
+    returned = accept(workers[0], hit)
+    attempts.return_task(worker=workers[0], assignment_id=returned.assignment_id, now=Clock.now())
+    accept(workers[0], hit)
+    later(seconds=1801)
+    first = work(workers[1], hit)
+    near.create_additional_assignments_for_hit(HITId=hit["HITId"], NumberOfAdditionalAssignments=1)
+    second = work(workers[2], hit)
+    near.approve_assignment(AssignmentId=first.assignment_id)
+    near.reject_assignment(AssignmentId=second.assignment_id, RequesterFeedback="Empty.")
+    later(seconds=1900)
+    tasks.sweep_due()
+    tasks.sweep_due()
+    near.delete_hit(HITId=hit["HITId"])
+    deliver()
+    told = [row.document["Events"][0]["EventType"] for row in Notification.objects.order_by("pk")]
+    assert told == [
+        "HITCreated",
+        "AssignmentAccepted",
+        "AssignmentReturned",
+        "AssignmentAccepted",
+        "AssignmentAbandoned",
+        "AssignmentAccepted",
+        "AssignmentSubmitted",
+        "HITExtended",
+        "AssignmentAccepted",
+        "AssignmentSubmitted",
+        "AssignmentApproved",
+        "AssignmentRejected",
+        "HITExpired",
+        "HITReviewable",
+        "HITDisposed",
+    ]
+    assert sorted(mailbox.events()) == sorted(told)
+    assert set(told) == {kind.value for kind in EventType} - {"Ping"}
+    assert {kind.value for kind in EventType} == set(service_model().shape_for("EventType").enum)
+
+
+@pytest.mark.clock
+@pytest.mark.rule(
+    "notification-reviewable",
+    source="D",
+    text="HITReviewable is told when the last slot is handed in, or when the HIT has expired and nobody works on "
+    "it; slots added or time given make a HIT expire and become reviewable anew.",
+)
+def test_reviewable_and_expired_are_told_again_after_more_work(
+    near: Any, workers: list[Worker], mailbox: Mailbox
+) -> None:
+    subscribe(near, mailbox, "HITReviewable", "HITExpired")
+    hit = near.create_hit(**hit_params(MaxAssignments=1))["HIT"]
+    work(workers[0], hit)
+    near.create_additional_assignments_for_hit(HITId=hit["HITId"], NumberOfAdditionalAssignments=1)
+    task = accept(workers[1], hit)
+    near.update_expiration_for_hit(HITId=hit["HITId"], ExpireAt=Clock.now() - timedelta(days=1))
+    tasks.sweep_due()
+    hand_in(workers[1], task)  # taken before the end, so it may be handed in after it
+    near.update_expiration_for_hit(HITId=hit["HITId"], ExpireAt=Clock.now() + timedelta(seconds=300))
+    later(seconds=301)
+    tasks.sweep_due()
+    tasks.sweep_due()
+    told = [row.document["Events"][0]["EventType"] for row in Notification.objects.order_by("pk")]
+    assert told == ["HITReviewable", "HITExpired", "HITReviewable", "HITExpired", "HITReviewable"]
+
+
+@pytest.mark.rule(
+    "notification-active",
+    source="M",
+    text="UpdateNotificationSettings with Active alone switches an existing specification off and on; a new "
+    "specification replaces the old one.",
+)
+def test_switching_off_on_and_replacing(near: Any, worker: Worker, mailbox: Mailbox) -> None:
+    type_id = subscribe(near, mailbox, "HITCreated")
+    near.update_notification_settings(HITTypeId=type_id, Active=False)
+    near.create_hit(**hit_params())
+    assert not Notification.objects.exists()
+    near.update_notification_settings(HITTypeId=type_id, Active=True)
+    hit = near.create_hit(**hit_params())["HIT"]
+    near.update_notification_settings(
+        HITTypeId=type_id, Notification=specification(mailbox.url, "AssignmentAccepted")
+    )
+    near.create_hit(**hit_params())
+    accept(worker, hit)
+    deliver()
+    assert mailbox.events() == ["HITCreated", "AssignmentAccepted"]
+
+
+@pytest.mark.clock
+def test_a_new_setting_tells_of_nothing_that_was_over_before(near: Any, mailbox: Mailbox) -> None:
+    near.create_hit(**hit_params())
+    later(hours=2)
+    subscribe(near, mailbox, "HITExpired")
+    near.create_hit(**hit_params(LifetimeInSeconds=60))
+    later(minutes=2)
+    tasks.sweep_due()
+    assert Notification.objects.count() == 1
+
+
+@pytest.mark.rule(
+    "notification-setting-needed",
+    source="M",
+    text="UpdateNotificationSettings needs Notification or Active, and Active alone only where a specification "
+    "exists.",
+)
+def test_a_switch_needs_something_to_switch(near: Any) -> None:
+    type_id = hit_type(near)
+    for arguments in ({}, {"Active": True}):
+        with pytest.raises(ClientError) as failure:
+            near.update_notification_settings(HITTypeId=type_id, **arguments)
+        assert code_of(failure)[0] == "ParameterValidationError"
+
+
+@pytest.mark.rule(
+    "notification-own-types",
+    source="D",
+    text="UpdateNotificationSettings reaches the caller's own HIT types only.",
+)
+def test_nobody_listens_to_anothers_hits(near_market: Market, near: Any, mailbox: Mailbox) -> None:
+    stranger = near_market.client(accounts.create_requester(name="Other lab", funds_cents=100))
+    with pytest.raises(ClientError) as failure:
+        stranger.update_notification_settings(
+            HITTypeId=hit_type(near), Notification=specification(mailbox.url)
+        )
+    assert code_of(failure) == ("RequestError", "HITTypeDoesNotExist")
+
+
+@pytest.mark.rule(
+    "notification-test-event",
+    source="M",
+    text="SendTestEventNotification sends a made-up event at once, also one that the specification does not name.",
+)
+def test_a_test_event_is_sent_and_says_what_it_is(
+    mturk: Any, mailbox: Mailbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    woken: list[str] = []
+    monkeypatch.setattr(
+        notifications.current_app, "send_task", lambda name, **_: woken.append(name), raising=False
+    )
+    mturk.send_test_event_notification(
+        Notification=specification(mailbox.url, "HITExpired"), TestEventType="AssignmentSubmitted"
+    )
+    mturk.send_test_event_notification(Notification=specification(mailbox.url, "Ping"), TestEventType="Ping")
+    assert deliver() == 2
+    assert mailbox.events() == ["AssignmentSubmitted", "Ping"]
+    first = mailbox.documents()[0]["Events"][0]
+    assert (first["HITId"], first["AssignmentId"]) == ("TESTHIT", "TESTASSIGNMENT")
+    # Over HTTP the sender is woken in the server's thread, where the patch holds as well.
+    assert woken == [notifications.TASK] * 2
+
+
+@pytest.mark.rule(
+    "refused-email-notifications",
+    source="ours",
+    text="Transport Email is refused by name: UpdateNotificationSettings and SendTestEventNotification send to "
+    "SNS- and SQS-shaped addresses.",
+)
+@pytest.mark.rule(
+    "notification-specification",
+    source="D",
+    text="A specification names at least one event, not Ping outside SendTestEventNotification, and version "
+    "2014-08-15 (or 2006-05-05, which the model says).",
+)
+@pytest.mark.parametrize(
+    ("changes", "code", "words"),
+    [
+        ({"Transport": "Email"}, "RequestError", "use Transport SNS or SQS"),
+        ({"Version": "2017-01-17"}, "ParameterValidationError", "2014-08-15"),
+        ({"EventTypes": []}, "ParameterValidationError", "at least one event"),
+        ({"EventTypes": ["Ping"]}, "ParameterValidationError", "Ping"),
+    ],
+)
+def test_bad_specifications_are_refused(
+    near: Any, mailbox: Mailbox, changes: dict[str, Any], code: str, words: str
+) -> None:
+    bad = {**specification(mailbox.url), **changes}
+    calls = [lambda: near.update_notification_settings(HITTypeId=hit_type(near), Notification=bad)]
+    if bad["EventTypes"] != ["Ping"]:  # which a test may ask for
+        calls.append(
+            lambda: near.send_test_event_notification(Notification=bad, TestEventType="AssignmentSubmitted")
+        )
+    for call in calls:
+        with pytest.raises(ClientError) as failure:
+            call()
+        assert failure.value.response["Error"]["Code"] == code
+        assert words in failure.value.response["Error"]["Message"]
+    if bad["EventTypes"] == ["Ping"]:
+        near.send_test_event_notification(Notification=bad, TestEventType="Ping")
+    assert Notification.objects.count() == (bad["EventTypes"] == ["Ping"])
+
+
+@pytest.mark.rule(
+    "refused-amazon-destinations",
+    source="ours",
+    text="Topics (arn:…) and queues at Amazon are refused as Destination, with the advice to give an https address.",
+)
+@pytest.mark.rule(
+    "notification-hosts",
+    source="ours",
+    text="A Destination is https, or http on the marketplace's own machine, on a host and port that the operator "
+    "lists (MARKETPLACE_NOTIFICATION_HOSTS).",
+)
+@pytest.mark.parametrize(
+    ("destination", "words"),
+    [
+        ("arn:aws:sns:us-east-1:123456789012:topic", "give an https address of your own"),
+        ("https://sqs.us-east-1.amazonaws.com/123456789012/queue", "give an https address of your own"),
+        ("http://lab.example/in", "http is for this machine only"),
+        ("https://lab.example:8443/in", "MARKETPLACE_NOTIFICATION_HOSTS"),
+        ("https://other.example/in", "MARKETPLACE_NOTIFICATION_HOSTS"),
+        ("http://127.0.0.1:1/in", "MARKETPLACE_NOTIFICATION_HOSTS"),
+        ("http://2130706433/in", "http is for this machine only"),
+        ("https://lab.example@evil.example/in", "without name"),
+        ("https://me:key@lab.example/in", "without name"),
+        ("https://lab.example/in#part", "without name"),
+        ("ftp://lab.example/in", "give an https address"),
+        ("file:///etc/passwd", "give an https address"),
+        ("https://lab.example:x/in", "no address"),
+        ("https://lab.example/in out", "no address"),
+        ("https://lab.example/\r\nHost: x", "printable"),
+        ("https://lab.example/" + "x" * 500, "printable"),
+        ("", "no address"),
+    ],
+)
+def test_addresses_that_nothing_is_sent_to(settings: Any, destination: str, words: str) -> None:
+    settings.MARKETPLACE_NOTIFICATION_HOSTS = ["lab.example", "localhost:8000"]
+    with pytest.raises(delivery.DestinationError, match=words):
+        delivery.check_destination(destination)
+    for good in ("https://lab.example/in?a=b", "https://LAB.example:443/", "http://localhost:8000/in"):
+        delivery.check_destination(good)
+
+
+def test_a_refused_address_leaves_no_setting(near: Any, settings: Any) -> None:
+    settings.MARKETPLACE_NOTIFICATION_HOSTS = []
+    with pytest.raises(ClientError) as failure:
+        near.update_notification_settings(
+            HITTypeId=hit_type(near), Notification=specification("https://lab.example/in")
+        )
+    assert code_of(failure) == ("RequestError", "InvalidTransportEndpoint")
+    assert not NotificationSetting.objects.exists()
+
+
+@pytest.mark.clock
+@pytest.mark.rule(
+    "notification-retries",
+    source="ours",
+    text="What does not arrive is sent again with growing pauses for a day and then given up; it may arrive "
+    "twice, always with the same EventDocId.",
+)
+def test_what_does_not_arrive_is_sent_again_for_a_day(near: Any, mailbox: Mailbox) -> None:
+    subscribe(near, mailbox, "HITCreated")
+    near.create_hit(**hit_params())
+    mailbox.status = 503
+    assert deliver() == 0
+    row = Notification.objects.get()
+    assert (row.state, row.attempts, row.error) == (
+        NotificationState.QUEUED,
+        1,
+        "answered with HTTP status 503",
+    )
+    assert deliver() == 0
+    assert len(mailbox.posts) == 1  # not before the pause is over
+    for _ in range(40):
+        later(hours=1)
+        deliver()
+    row.refresh_from_db()
+    assert row.state == NotificationState.FAILED
+    assert 20 <= row.attempts <= 26
+    assert len({document["EventDocId"] for document in mailbox.documents()}) == 1
+
+
+@pytest.mark.clock
+def test_what_happened_during_an_outage_has_its_whole_day_afterwards(
+    near: Any, workers: list[Worker], mailbox: Mailbox
+) -> None:
+    hit = near.create_hit(**hit_params(LifetimeInSeconds=60, AutoApprovalDelayInSeconds=60))["HIT"]
+    wanted = specification(mailbox.url, "HITExpired", "AssignmentAbandoned", "AssignmentApproved")
+    near.update_notification_settings(HITTypeId=hit["HITTypeId"], Notification=wanted)
+    work(workers[0], hit)
+    accept(workers[1], hit)
+    later(days=3)  # nobody swept and nobody sent
+    mailbox.status = 503
+    tasks.sweep_due()
+    deliver()
+    rows = Notification.objects.all()
+    kinds = {row.document["Events"][0]["EventType"] for row in rows}
+    assert kinds == {"HITExpired", "AssignmentAbandoned", "AssignmentApproved"}
+    told_of = [row.document["Events"][0]["EventTimestamp"] for row in rows]
+    assert (
+        max(told_of) < f"{Clock.now() - timedelta(days=2):%Y-%m-%dT%H:%M:%SZ}"
+    )  # when it was, not when it is told
+    assert {row.state for row in rows} == {NotificationState.QUEUED}
+    mailbox.status = 200
+    later(hours=1)
+    assert deliver() == 3
+
+
+@pytest.mark.clock
+def test_a_receiver_that_comes_back_gets_everything(near: Any, mailbox: Mailbox) -> None:
+    subscribe(near, mailbox, "HITCreated")
+    for _ in range(3):
+        near.create_hit(**hit_params())
+    mailbox.status = 500
+    deliver()
+    assert len(mailbox.posts) == 1  # one failure speaks for all that waits for the same address
+    mailbox.status = 200
+    later(minutes=3)
+    assert deliver() == 3
+    assert len({document["EventDocId"] for document in mailbox.documents()}) == 3
+
+
+def test_redirects_are_not_followed(near: Any, mailbox: Mailbox) -> None:
+    subscribe(near, mailbox, "HITCreated")
+    near.create_hit(**hit_params())
+    mailbox.status, mailbox.location = 307, mailbox.url
+    assert deliver() == 0
+    assert len(mailbox.posts) == 1
+
+
+def test_a_dead_address_does_not_hold_up_the_others(near: Any, mailbox: Mailbox, settings: Any) -> None:
+    settings.MARKETPLACE_NOTIFICATION_HOSTS = [mailbox.host, "127.0.0.1:9"]
+    dead = hit_type(near, Title="Nobody listens")
+    near.update_notification_settings(
+        HITTypeId=dead, Notification=specification("http://127.0.0.1:9/in", "HITCreated")
+    )
+    subscribe(near, mailbox, "HITCreated")
+    for _ in range(3):
+        near.create_hit(**hit_params(Title="Nobody listens"))
+    near.create_hit(**hit_params())
+    assert deliver() == 1
+    failed = Notification.objects.filter(attempts__gt=0, state=NotificationState.QUEUED)
+    assert failed.count() == 1
+    assert "ConnectionRefusedError" in failed.get().error
+
+
+def test_a_host_that_is_listed_no_longer_is_not_asked(near: Any, mailbox: Mailbox, settings: Any) -> None:
+    subscribe(near, mailbox, "HITCreated")
+    near.create_hit(**hit_params())
+    settings.MARKETPLACE_NOTIFICATION_HOSTS = []
+    assert deliver() == 0
+    assert mailbox.posts == []
+
+
+def test_two_senders_send_once(near: Any, mailbox: Mailbox) -> None:
+    subscribe(near, mailbox, "HITCreated")
+    near.create_hit(**hit_params())
+    sent: list[int] = []
+    # The second sender starts while the first one's request is open: the claim is committed by then.
+    second = threading.Thread(target=lambda: sent.append(_on_its_own_connection()))
+
+    def start() -> None:
+        mailbox.while_open = lambda: None
+        second.start()
+        second.join()
+
+    mailbox.while_open = start
+    assert deliver() == 1
+    assert (sent, len(mailbox.posts)) == ([0], 1)
+
+
+def _on_its_own_connection() -> int:
+    from django.db import connection
+
+    try:
+        return deliver()
+    finally:
+        connection.close()
+
+
+@pytest.mark.clock
+def test_what_was_sent_a_month_ago_is_forgotten_and_what_waits_is_not(near: Any, mailbox: Mailbox) -> None:
+    subscribe(near, mailbox, "HITCreated")
+    near.create_hit(**hit_params())
+    deliver()
+    near.create_hit(**hit_params())
+    assert notifications.forget_old(now=Clock.now() + timedelta(days=29)) == 0
+    later(days=31)
+    tasks.forget_notifications()
+    assert Notification.objects.get().state == NotificationState.QUEUED
+
+
+DELIVER = """
+from hits.marketplace.tasks import deliver_notifications
+deliver_notifications()
+"""
+
+
+@pytest.mark.clock
+@pytest.mark.parametrize(
+    ("point", "arrived"), [("marketplace.deliver.after_claim", 1), ("marketplace.deliver.after_send", 2)]
+)
+def test_a_killed_sender_loses_nothing(near: Any, mailbox: Mailbox, point: str, arrived: int) -> None:
+    subscribe(near, mailbox, "HITCreated")
+    near.create_hit(**hit_params())
+    killed = children.run(DELIVER, MARKETPLACE_NOTIFICATION_HOSTS=mailbox.host, DEERSTALKER_CRASH_AT=point)
+    assert killed.returncode == EXIT_STATUS, killed.stderr
+    assert Notification.objects.get().state == NotificationState.QUEUED
+    assert len(mailbox.posts) == arrived - 1
+    later(minutes=2)
+    assert deliver() == 1
+    assert len(mailbox.posts) == arrived
+    assert len({document["EventDocId"] for document in mailbox.documents()}) == 1
+
+
+def test_nothing_is_sent_inside_a_transaction(near: Any, mailbox: Mailbox) -> None:
+    subscribe(near, mailbox, "HITCreated")
+    near.create_hit(**hit_params())
+    with pytest.raises(RuntimeError, match="durable"), transaction.atomic():
+        deliver()
+    assert mailbox.posts == []
+
+
+def test_an_act_that_is_undone_tells_nothing(near: Any, worker: Worker, mailbox: Mailbox) -> None:
+    type_id = subscribe(near, mailbox, "AssignmentAccepted")
+    near.create_hit(**hit_params())
+    with transaction.atomic():
+        attempts.accept_from_group(
+            worker=worker, hit_type=HITType.objects.get(hit_type_id=type_id), now=Clock.now()
+        )
+        assert Notification.objects.count() == 1
+        transaction.set_rollback(True)
+    assert not Notification.objects.exists()
+
+
+@pytest.mark.clock
+def test_the_sweep_is_two_looks_when_nothing_is_due(
+    near: Any, worker: Worker, django_assert_num_queries: Any
+) -> None:
+    work(worker, near.create_hit(**hit_params())["HIT"])
+    now = Clock.now()
+    with django_assert_num_queries(2):
+        lifecycle.sweep_due(now=now)
+    with django_assert_num_queries(1):
+        events.tell_expired(now=now)

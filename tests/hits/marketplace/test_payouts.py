@@ -1,0 +1,287 @@
+"""Payouts: one by one, from a file, corrected, and never the same cent twice."""
+
+import csv
+import io
+import threading
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.db import connection
+from django.test import Client
+
+from hits.marketplace.models import EntryKind, LedgerEntry, Payout, Worker
+from hits.marketplace.selectors.accounts import unbalanced_requesters
+from hits.marketplace.selectors.worker import earnings
+from hits.marketplace.services import payouts
+from hits.marketplace.services.payouts import FieldRefused, Transfer
+from tests.hits.marketplace.support import hit_params, work
+
+Browser = Callable[[Worker], Client]
+HEADER = "worker_id,amount,date,means,reference"
+
+
+def pay(near: Any, *people: Worker) -> None:
+    """Let each of them earn $1.10."""
+    hit = near.create_hit(**hit_params(MaxAssignments=len(people)))["HIT"]
+    for person in people:
+        near.approve_assignment(AssignmentId=work(person, hit).assignment_id)
+
+
+def transfer(worker: Worker, cents: int = 60, **changes: Any) -> Transfer:
+    """Return a transfer of today."""
+    fields = {"paid_on": payouts.today(), "means": "bank transfer", "reference": "T-1"} | changes
+    return Transfer(worker=worker, cents=cents, **fields)
+
+
+@pytest.fixture
+def root(transactional_db: None) -> User:
+    """A platform admin."""
+    return User.objects.create_superuser("root", password="a long pass phrase")
+
+
+@pytest.fixture
+def desk(root: User) -> Client:
+    """Their browser."""
+    client = Client()
+    client.force_login(root)
+    return client
+
+
+def upload(desk: Client, text: str) -> Any:
+    """Choose a file on the import page."""
+    file = SimpleUploadedFile("payouts.csv", text.encode())
+    return desk.post("/marketplace/payouts/import", {"file": file})
+
+
+def record_shown(desk: Client, page: Any) -> Any:
+    """Press the button of the import's confirming page."""
+    found = page.context["found"]
+    return desk.post(
+        "/marketplace/payouts/import", {"step": "record", "once": found["once"], "text": found["text"]}
+    )
+
+
+def test_a_payout_is_confirmed_recorded_once_and_read_by_the_worker(
+    near: Any, worker: Worker, desk: Client, root: User, browser: Browser
+) -> None:
+    pay(near, worker)
+    assert "1.10 owed" in desk.get("/marketplace/payouts/").content.decode()
+    url = f"/marketplace/payouts/workers/{worker.pk}"
+    typed = {
+        "amount": "0.60",
+        "paid_on": str(payouts.today()),
+        "means": "Bank  transfer",
+        "reference": "TX 17",
+    }
+    look = desk.post(url, typed | {"step": "look"})
+    assert "Record $0.60 as paid" in look.content.decode()
+    assert not Payout.objects.exists()
+    once = {"once": look.context["once"], "step": "record"}
+    assert desk.post(url, typed | once).status_code == 302
+    assert desk.post(url, typed | once).status_code == 302, "a second press of the same button"
+    (row,) = Payout.objects.all()
+    assert (row.amount_cents, row.means, row.reference, row.recorded_by) == (
+        60,
+        "Bank transfer",
+        "TX 17",
+        root,
+    )
+    money = earnings(worker)
+    assert (money.earned, money.paid_out, money.owed) == (110, 60, 50)
+    page = browser(worker).get("/work/earnings").content.decode()
+    assert "Bank transfer" in page
+    assert "TX 17" in page
+    assert unbalanced_requesters() == []
+
+
+def test_all_that_is_wrong_with_a_payout_is_told_at_once(near: Any, worker: Worker, desk: Client) -> None:
+    pay(near, worker)
+    url = f"/marketplace/payouts/workers/{worker.pk}"
+    typed = {"amount": "1.11", "paid_on": "1999-12-31", "means": "", "reference": "TX 17", "step": "look"}
+    slip = desk.post(url, typed)
+    assert slip.status_code == 400
+    assert {name: errors[0] for name, errors in slip.context["form"].errors.items()} == {
+        "amount": "1.10 is owed; pay that or less.",
+        "paid_on": "1999-12-31 is too long ago; write it as 2026-11-30.",
+        "means": "This field is required.",
+    }
+    page = desk.post(url, typed | {"amount": "abc", "means": "cash"}).content.decode()
+    assert "&#x27;abc&#x27; is no sum; use whole cents, such as 12.50." in page
+    assert 'value="abc"' in page
+    assert not Payout.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("change", "field"),
+    [
+        ({"cents": 0}, "amount"),
+        ({"cents": 111}, "amount"),
+        ({"paid_on": timedelta(days=1)}, "date"),
+        ({"means": " "}, "means"),
+        ({"means": "x" * 41}, "means"),
+        ({"reference": ""}, "reference"),
+        ({"reference": "a\x00b"}, "reference"),
+    ],
+)
+@pytest.mark.clock
+def test_what_cannot_be_a_payout(near: Any, worker: Worker, change: dict[str, Any], field: str) -> None:
+    pay(near, worker)
+    if "paid_on" in change:
+        change = {"paid_on": payouts.today() + change["paid_on"]}
+    with pytest.raises(FieldRefused) as refusal:
+        payouts.record(transfer=transfer(worker, **({"cents": 60} | change)), once="1", by=None)
+    assert refusal.value.field == field
+    assert not Payout.objects.exists()
+    assert earnings(worker).owed == 110
+
+
+def test_two_admins_cannot_pay_the_same_cent(near: Any, worker: Worker) -> None:
+    pay(near, worker)
+    gate = threading.Barrier(4)
+    refused: list[FieldRefused] = []
+
+    def press(number: int) -> None:
+        gate.wait(60)
+        try:
+            payouts.record(transfer=transfer(worker, 110, reference=f"T-{number}"), once=str(number), by=None)
+        except FieldRefused as problem:
+            refused.append(problem)
+        finally:
+            connection.close()
+
+    threads = [threading.Thread(target=press, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(180)
+    assert [problem.field for problem in refused] == ["amount"] * 3
+    assert Payout.objects.count() == LedgerEntry.objects.filter(kind=EntryKind.PAYOUT).count() == 1
+    assert earnings(worker).owed == 0
+
+
+def test_what_is_owed_comes_down_as_a_file_that_goes_up_again(
+    near: Any, workers: list[Worker], desk: Client
+) -> None:
+    pay(near, *workers[:2])
+    lines = b"".join(desk.get("/marketplace/payouts/owed.csv").streaming_content).decode()
+    rows = list(csv.DictReader(io.StringIO(lines)))
+    assert {(row["worker_id"], row["amount"]) for row in rows} == {
+        (person.worker_id, "1.10") for person in workers[:2]
+    }
+    day = payouts.today()
+    filled = [HEADER]
+    filled += [f"{row['worker_id']},{row['amount']},{day},transfer,run-{n}" for n, row in enumerate(rows)]
+    page = upload(desk, "\n".join(filled))
+    assert "Record $2.20 as paid" in page.content.decode()
+    assert not Payout.objects.exists()
+    record_shown(desk, page)
+    record_shown(desk, page)
+    assert Payout.objects.count() == 2
+    assert [earnings(person).owed for person in workers[:2]] == [0, 0]
+    again = record_shown(desk, upload(desk, "\n".join(filled)))
+    assert again.status_code == 400
+    assert "Line 2, reference: A payout of" in again.content.decode()
+    assert Payout.objects.count() == 2
+
+
+def test_a_file_with_one_bad_row_records_nothing_and_says_which(
+    near: Any, workers: list[Worker], desk: Client
+) -> None:
+    pay(near, *workers[:2])
+    first, second = (person.worker_id for person in workers[:2])
+    day, tomorrow = payouts.today(), payouts.today() + timedelta(days=1)
+    slips = upload(
+        desk,
+        f"{HEADER}\n{first},1.10,{day},bank,1\n{second},1,10,{day},bank,2\nANOBODY,1.00,{day},bank,3\n"
+        f"{first},one,{day},bank,4\n{second},1.00,{tomorrow},bank,5\n",
+    )
+    assert slips.status_code == 400
+    assert [slip.split(":")[0] for slip in slips.context["problem"].slips] == [
+        "Line 3",
+        "Line 4, worker_id",
+        "Line 5, amount",
+        "Line 6, date",
+    ]
+    # Each row is fine by itself, and together they pay more than is owed.
+    over = upload(
+        desk, f"{HEADER}\n{second},1.10,{day},bank,1\n{first},1.00,{day},bank,2\n{first},0.11,{day},bank,3"
+    )
+    refused = record_shown(desk, over)
+    assert refused.status_code == 400
+    assert refused.context["problem"].slips == ["Line 4, amount: $0.10 is owed; pay that or less."]
+    assert not Payout.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "The file is empty"),
+        (HEADER, "no rows below"),
+        ("worker,amount\nA1,1.00", "they have to be worker_id, amount"),
+        (f'{HEADER}\nA1,"1.00', "this is no CSV"),
+    ],
+)
+def test_a_file_that_is_none(desk: Client, text: str, message: str) -> None:
+    page = upload(desk, text)
+    assert page.status_code == 400
+    assert message in page.content.decode()
+
+
+def test_a_slip_is_corrected_by_a_line_with_a_reason(
+    near: Any, worker: Worker, desk: Client, browser: Browser
+) -> None:
+    pay(near, worker)
+    payout = payouts.record(transfer=transfer(worker, 110), once="1", by=None)
+    url = f"/marketplace/payouts/workers/{worker.pk}/correct"
+    more = {"sign": "more", "amount": "0.30", "reason": "Only 0.80 was sent", "payout": str(payout.pk)}
+    assert desk.post(url, more).status_code == 302
+    assert earnings(worker).owed == 30
+    assert (
+        desk.post(url, more | {"sign": "less", "amount": "0.10", "reason": "0.90, in fact"}).status_code
+        == 302
+    )
+    assert earnings(worker).owed == 20
+    refused = desk.post(url, more | {"sign": "less", "amount": "0.21"})
+    assert refused.status_code == 400
+    assert "$0.20 is owed" in refused.content.decode()
+    assert desk.post(url, more | {"reason": " "}).status_code == 400
+    payout.refresh_from_db()
+    assert payout.amount_cents == 110
+    page = browser(worker).get("/work/earnings").content.decode()
+    assert "Only 0.80 was sent" in page
+    assert "corrected by $0.20" in page
+    assert unbalanced_requesters() == []
+
+
+def test_payouts_are_for_platform_admins(worker: Worker, browser: Browser, near: Any) -> None:
+    pay(near, worker)
+    pages = [
+        "/marketplace/payouts/",
+        "/marketplace/payouts/owed.csv",
+        "/marketplace/payouts/import",
+        f"/marketplace/payouts/workers/{worker.pk}",
+        f"/marketplace/accounts/{LedgerEntry.objects.filter(kind='hold').get().requester_id}/statement",
+        f"/marketplace/accounts/{LedgerEntry.objects.filter(kind='hold').get().requester_id}/statement.csv",
+    ]
+    for page in pages:
+        assert browser(worker).get(page).status_code == 403, page
+        assert Client().get(page).status_code == 302, page
+    acts = [
+        (f"/marketplace/payouts/workers/{worker.pk}", {"step": "record", "amount": "1.10"}),
+        (f"/marketplace/payouts/workers/{worker.pk}/correct", {"sign": "more", "amount": "9", "reason": "r"}),
+        ("/marketplace/payouts/import", {"text": HEADER}),
+    ]
+    for page, data in acts:
+        assert browser(worker).post(page, data).status_code == 403, page
+    assert earnings(worker).owed == 110
+
+
+def test_payouts_take_a_post_with_a_token_only(worker: Worker, root: User) -> None:
+    strict = Client(enforce_csrf_checks=True)
+    strict.force_login(root)
+    for page in ("import", f"workers/{worker.pk}", f"workers/{worker.pk}/correct"):
+        assert strict.post(f"/marketplace/payouts/{page}", {"amount": "1"}).status_code == 403, page

@@ -1,0 +1,469 @@
+"""Qualifications that workers ask for: terms of types, tests, requests, decisions, through boto3 and services."""
+
+from typing import Any
+
+import pytest
+from botocore.exceptions import ClientError
+
+from hits.domain.mturk_formats.answer_xml import FormAnswer
+from hits.marketplace.errors import Refused
+from hits.marketplace.models import (
+    Clock,
+    GrantStatus,
+    Qualification,
+    QualificationRequest,
+    QualificationType,
+    RequestState,
+    Worker,
+)
+from hits.marketplace.selectors.holdings import shown_holdings
+from hits.marketplace.selectors.requestable import Availability, requestable
+from hits.marketplace.services import accounts, qualification_requests
+from tests.hits.marketplace.support import Market, accept, hit_params, later, work
+from tests.hits.marketplace.test_conformance import code_of
+from tests.hits.marketplace.test_qualifications import make_type
+from tests.support.question_forms import (
+    TEST,
+    TEST_KEY,
+    choice,
+    form_xml,
+    free_text,
+    key_question,
+    key_xml,
+    question,
+)
+from tests.support.threads import together
+
+RIGHT = [FormAnswer("sky", None, ("blue",)), FormAnswer("fruit", None, ("apple", "pear"))]
+WRONG = [FormAnswer("sky", None, ("green",)), FormAnswer("fruit", None, ("apple",))]
+WITH_TEST = {"Test": TEST, "TestDurationInSeconds": 600}
+SCORED = WITH_TEST | {"AnswerKey": TEST_KEY}
+
+
+def kind_of(type_id: str) -> QualificationType:
+    return QualificationType.objects.get(type_id=type_id)
+
+
+def ask(worker: Worker, type_id: str) -> QualificationRequest:
+    return qualification_requests.ask(worker=worker, kind=kind_of(type_id), now=Clock.now())
+
+
+def hand_in(request: QualificationRequest, answers: list[FormAnswer]) -> QualificationRequest:
+    return qualification_requests.hand_in(
+        worker=request.worker, request_id=request.request_id, answers=answers, now=Clock.now()
+    )
+
+
+def availability(worker: Worker, type_id: str) -> Availability:
+    return requestable(worker, kind_of(type_id), Clock.now()).availability
+
+
+def held(worker: Worker, type_id: str) -> int | None:
+    row = Qualification.objects.filter(worker=worker, qualification_type__type_id=type_id).first()
+    return row.value if row and row.status == GrantStatus.GRANTED else None
+
+
+class TestTypes:
+    @pytest.mark.rule(
+        "type-shows-its-terms",
+        source="M",
+        text="A qualification type shows its test, key, times and automatic grant as they were given.",
+    )
+    def test_terms_come_back(self, mturk: Any) -> None:
+        scored = mturk.get_qualification_type(
+            QualificationTypeId=make_type(mturk, "Scored", **SCORED, RetryDelayInSeconds=0)
+        )["QualificationType"]
+        assert (scored["Test"], scored["AnswerKey"]) == (TEST, TEST_KEY)
+        assert (scored["TestDurationInSeconds"], scored["RetryDelayInSeconds"]) == (600, 0)
+        assert (scored["AutoGranted"], scored["IsRequestable"]) == (False, True)
+        given = mturk.get_qualification_type(
+            QualificationTypeId=make_type(mturk, "Given", AutoGranted=True, AutoGrantedValue=-7)
+        )["QualificationType"]
+        assert (given["AutoGranted"], given["AutoGrantedValue"]) == (True, -7)
+        plain = mturk.get_qualification_type(QualificationTypeId=make_type(mturk, "Plain"))[
+            "QualificationType"
+        ]
+        assert not {"Test", "AnswerKey", "RetryDelayInSeconds", "AutoGrantedValue"} & plain.keys()
+
+    @pytest.mark.rule(
+        "type-terms-checked",
+        source="M",
+        text="Test needs TestDurationInSeconds and excludes AutoGranted; AnswerKey needs a Test; "
+        "the duration alone is taken.",
+    )
+    @pytest.mark.parametrize(
+        ("params", "words"),
+        [
+            ({"Test": TEST}, "TestDurationInSeconds"),
+            (WITH_TEST | {"TestDurationInSeconds": 0}, "TestDurationInSeconds"),
+            (WITH_TEST | {"AutoGranted": True}, "AutoGranted cannot be true"),
+            ({"AnswerKey": TEST_KEY}, "AnswerKey needs a Test"),
+            ({"RetryDelayInSeconds": -1}, "RetryDelayInSeconds"),
+            ({"AutoGranted": True, "AutoGrantedValue": 2**31}, "AutoGrantedValue"),
+            (WITH_TEST | {"Test": "<QuestionForm"}, "Test: The QuestionForm is not plain XML"),
+            (WITH_TEST | {"Test": hit_params()["Question"]}, "must be QuestionForm"),
+            (WITH_TEST | {"Test": TEST + " " * 70_000 + "<!-- x -->"}, "65535"),
+            (SCORED | {"AnswerKey": key_xml(key_question("sea", {"blue": 1}))}, "AnswerKey: .*'sea'"),
+        ],
+    )
+    def test_terms_that_do_not_fit_are_refused(self, near: Any, params: dict[str, Any], words: str) -> None:
+        with pytest.raises(ClientError, match=words) as failure:
+            make_type(near, **params)
+        assert code_of(failure)[0] == "ParameterValidationError"
+        assert near.list_qualification_types(MustBeRequestable=False)["NumResults"] == 0
+
+    @pytest.mark.rule(
+        "type-update",
+        source="M",
+        text="An update with a Test replaces test, duration and key; a retry delay can be changed, never removed.",
+    )
+    def test_update(self, mturk: Any) -> None:
+        type_id = make_type(mturk, **SCORED, RetryDelayInSeconds=60)
+        other = form_xml(question("a", choice("x", "y")))
+
+        def update(**params: Any) -> dict[str, Any]:
+            reply = mturk.update_qualification_type(QualificationTypeId=type_id, **params)
+            return dict(reply["QualificationType"])
+
+        assert update(Description="New words.")["AnswerKey"] == TEST_KEY
+        replaced = update(Test=other, TestDurationInSeconds=30)
+        assert (replaced["Test"], replaced["TestDurationInSeconds"]) == (other, 30)
+        assert "AnswerKey" not in replaced
+        assert replaced["RetryDelayInSeconds"] == 60
+        assert update(RetryDelayInSeconds=0)["RetryDelayInSeconds"] == 0
+        for params in ({"AutoGranted": True}, {"AnswerKey": TEST_KEY}, {"Test": TEST}):
+            with pytest.raises(ClientError) as failure:
+                update(**params)
+            assert code_of(failure)[0] == "ParameterValidationError"
+        plain = make_type(mturk, "Plain", AutoGranted=True)
+        with pytest.raises(ClientError):
+            mturk.update_qualification_type(QualificationTypeId=plain, **WITH_TEST)
+        mturk.update_qualification_type(QualificationTypeId=plain, **WITH_TEST, AutoGranted=False)
+
+    @pytest.mark.rule(
+        "type-delete",
+        source="M",
+        text="After DeleteQualificationType a type makes no HIT, its name is free and what waits is rejected; open "
+        "HITs go on.",
+    )
+    def test_delete(self, mturk: Any, worker: Worker, other: Worker) -> None:
+        type_id = make_type(mturk)
+        asked = [{"QualificationTypeId": type_id, "Comparator": "Exists"}]
+        hit = mturk.create_hit(**hit_params(QualificationRequirements=asked))["HIT"]
+        mturk.associate_qualification_with_worker(QualificationTypeId=type_id, WorkerId=worker.worker_id)
+        waiting = ask(other, type_id)
+        mturk.delete_qualification_type(QualificationTypeId=type_id)
+        waiting.refresh_from_db()
+        assert waiting.state == RequestState.REJECTED
+        assert shown_holdings(worker, Clock.now()).held == []
+        assert accept(worker, hit)
+        same_type = {"HITTypeId": hit["HITTypeId"], "LifetimeInSeconds": 60, "Question": hit["Question"]}
+        for call, params in (
+            (mturk.get_qualification_type, {"QualificationTypeId": type_id}),
+            (mturk.delete_qualification_type, {"QualificationTypeId": type_id}),
+            (mturk.create_hit, hit_params(QualificationRequirements=asked)),
+            (mturk.create_hit_with_hit_type, same_type),
+        ):
+            with pytest.raises(ClientError) as failure:
+                call(**params)
+            assert code_of(failure)[1] in {"QualificationTypeDoesNotExist", "InvalidQualificationTypeState"}
+        assert make_type(mturk) != type_id
+        assert mturk.list_qualification_types(MustBeRequestable=False)["NumResults"] == 1
+        with pytest.raises(Refused):
+            ask(worker, type_id)
+
+    @pytest.mark.rule(
+        "type-requestable",
+        source="ours",
+        text="Workers may ask for any active type; the platform's pools only with a test or automatic grant.",
+    )
+    def test_the_platforms_own_pools_take_no_requests(self, near_market: Market, worker: Worker) -> None:
+        own = near_market.client(accounts.create_requester(name=accounts.PLATFORM_NAME))
+        pool = make_type(own)
+        assert (
+            own.get_qualification_type(QualificationTypeId=pool)["QualificationType"]["IsRequestable"]
+            is False
+        )
+        with pytest.raises(Refused):
+            ask(worker, pool)
+        tested = make_type(own, "Tested", **SCORED)
+        assert ask(worker, tested).state == RequestState.TAKING
+
+    @pytest.mark.rule(
+        "hits-of-a-type",
+        source="M",
+        text="ListHITsForQualificationType lists the HITs that require a type, newest first, over pages.",
+    )
+    def test_hits_that_require_a_type(self, mturk: Any, market: Market) -> None:
+        type_id, unused = make_type(mturk), make_type(mturk, "Unused")
+        asked = [{"QualificationTypeId": type_id, "Comparator": "Exists"}]
+        hits = [
+            mturk.create_hit(**hit_params(QualificationRequirements=asked))["HIT"]["HITId"] for _ in range(3)
+        ]
+        mturk.create_hit(**hit_params())
+        gone = hits.pop()
+        mturk.update_expiration_for_hit(HITId=gone, ExpireAt=0)
+        mturk.delete_hit(HITId=gone)
+        pages = mturk.get_paginator("list_hits_for_qualification_type").paginate(
+            QualificationTypeId=type_id, PaginationConfig={"PageSize": 1}
+        )
+        assert [row["HITId"] for page in pages for row in page["HITs"]] == hits[::-1]
+        assert mturk.list_hits_for_qualification_type(QualificationTypeId=unused)["HITs"] == []
+        theirs = market.client(accounts.create_requester(name="Other lab"))
+        with pytest.raises(ClientError) as failure:
+            theirs.list_hits_for_qualification_type(QualificationTypeId=type_id)
+        assert code_of(failure)[1] == "QualificationTypeDoesNotExist"
+
+
+class TestAsking:
+    @pytest.mark.rule(
+        "request-by-hand",
+        source="M",
+        text="A request without a key waits in ListQualificationRequests until AcceptQualificationRequest or "
+        "RejectQualificationRequest decides it.",
+    )
+    def test_requests_wait_and_are_decided(self, mturk: Any, workers: list[Worker]) -> None:
+        type_id, elsewhere = make_type(mturk), make_type(mturk, "Other")
+        for person in workers:
+            ask(person, type_id)
+        ask(workers[0], elsewhere)
+        pages = mturk.get_paginator("list_qualification_requests").paginate(
+            QualificationTypeId=type_id, PaginationConfig={"PageSize": 2}
+        )
+        rows = [row for page in pages for row in page["QualificationRequests"]]
+        assert [row["WorkerId"] for row in rows] == [person.worker_id for person in workers]
+        assert {row["QualificationTypeId"] for row in rows} == {type_id}
+        assert not {"Test", "Answer"} & rows[0].keys()
+        assert mturk.list_qualification_requests()["NumResults"] == 4
+        first, second, third = (row["QualificationRequestId"] for row in rows)
+        mturk.accept_qualification_request(QualificationRequestId=first, IntegerValue=80)
+        mturk.accept_qualification_request(QualificationRequestId=second)
+        mturk.reject_qualification_request(QualificationRequestId=third, Reason="Not yet.")
+        assert [held(person, type_id) for person in workers] == [80, 1, None]
+        assert mturk.list_qualification_requests(QualificationTypeId=type_id)["NumResults"] == 0
+        decide = (mturk.accept_qualification_request, mturk.reject_qualification_request)
+        for call in decide:
+            with pytest.raises(ClientError) as failure:
+                call(QualificationRequestId=third)
+            assert code_of(failure)[1] == "InvalidQualificationRequestState"
+        assert held(workers[2], type_id) is None
+
+    def test_another_requesters_requests_do_not_exist(
+        self, market: Market, mturk: Any, worker: Worker
+    ) -> None:
+        waiting = ask(worker, make_type(mturk))
+        theirs = market.client(accounts.create_requester(name="Other lab"))
+        assert theirs.list_qualification_requests()["NumResults"] == 0
+        for call in (theirs.accept_qualification_request, theirs.reject_qualification_request):
+            for request_id in (waiting.request_id, "nonsense ☃"):
+                with pytest.raises(ClientError) as failure:
+                    call(QualificationRequestId=request_id)
+                assert code_of(failure)[1] == "QualificationRequestDoesNotExist"
+        waiting.refresh_from_db()
+        assert waiting.state == RequestState.PENDING
+
+    @pytest.mark.rule(
+        "request-auto-granted",
+        source="M",
+        text="An auto-granted type is granted when it is asked for, at AutoGrantedValue, or 1.",
+    )
+    def test_auto_granted(self, near: Any, worker: Worker) -> None:
+        given, valued = (
+            make_type(near, "A", AutoGranted=True),
+            make_type(near, "B", AutoGranted=True, AutoGrantedValue=9),
+        )
+        assert (ask(worker, given).state, ask(worker, valued).state) == (
+            RequestState.GRANTED,
+            RequestState.GRANTED,
+        )
+        assert (held(worker, given), held(worker, valued)) == (1, 9)
+        assert near.list_qualification_requests()["NumResults"] == 0
+        assert availability(worker, given) is Availability.HELD
+
+    @pytest.mark.rule(
+        "request-does-not-touch-grants",
+        source="M",
+        text="A grant leaves a waiting request alone, and rejecting the request leaves the grant alone.",
+    )
+    def test_a_grant_beside_a_request(self, near: Any, worker: Worker) -> None:
+        type_id = make_type(near)
+        waiting = ask(worker, type_id)
+        near.associate_qualification_with_worker(
+            QualificationTypeId=type_id, WorkerId=worker.worker_id, IntegerValue=5
+        )
+        assert near.list_qualification_requests()["NumResults"] == 1
+        near.reject_qualification_request(QualificationRequestId=waiting.request_id, Reason="Held already.")
+        assert held(worker, type_id) == 5
+
+    @pytest.mark.clock
+    @pytest.mark.rule(
+        "request-retry-delay",
+        source="M",
+        text="After RetryDelayInSeconds a worker may ask again; without one they may ask once, whatever came of it.",
+    )
+    def test_retry_delay(self, near: Any, worker: Worker) -> None:
+        once, again = make_type(near, "Once"), make_type(near, "Again", RetryDelayInSeconds=3600)
+        for type_id in (once, again):
+            near.reject_qualification_request(
+                QualificationRequestId=ask(worker, type_id).request_id, Reason="No."
+            )
+        assert availability(worker, once) is Availability.CLOSED
+        assert availability(worker, again) is Availability.LATER
+        later(minutes=59)
+        with pytest.raises(Refused):
+            ask(worker, again)
+        later(minutes=2)
+        assert ask(worker, again).state == RequestState.PENDING
+        later(days=300)
+        with pytest.raises(Refused):
+            ask(worker, once)
+
+    @pytest.mark.clock
+    @pytest.mark.rule(
+        "request-after-revocation",
+        source="ours",
+        text="What was taken away can be asked for again after the retry delay from then, and never without one.",
+    )
+    def test_revoked(self, near: Any, worker: Worker) -> None:
+        once, again = make_type(near, "Once"), make_type(near, "Again", RetryDelayInSeconds=3600)
+        for type_id in (once, again):
+            here = {"QualificationTypeId": type_id, "WorkerId": worker.worker_id}
+            near.associate_qualification_with_worker(**here)
+            assert availability(worker, type_id) is Availability.HELD
+            near.disassociate_qualification_from_worker(**here, Reason="Unused.")
+        assert availability(worker, once) is Availability.CLOSED
+        assert availability(worker, again) is Availability.LATER
+        later(hours=2)
+        assert availability(worker, once) is Availability.CLOSED
+        near.accept_qualification_request(
+            QualificationRequestId=ask(worker, again).request_id, IntegerValue=3
+        )
+        assert held(worker, again) == 3
+
+    def test_blocked_and_inactive(self, near: Any, worker: Worker, other: Worker) -> None:
+        type_id = make_type(near)
+        near.create_worker_block(WorkerId=worker.worker_id, Reason="Copied.")
+        assert availability(worker, type_id) is Availability.BLOCKED
+        with pytest.raises(Refused):
+            ask(worker, type_id)
+        near.update_qualification_type(QualificationTypeId=type_id, QualificationTypeStatus="Inactive")
+        with pytest.raises(Refused):
+            ask(other, type_id)
+
+    def test_a_double_click_asks_once(self, near: Any, worker: Worker) -> None:
+        type_id = make_type(near)
+        results = together([lambda: ask(worker, type_id)] * 4)
+        assert len({row.pk for row in results}) == 1
+
+    def test_accept_and_reject_at_once(
+        self, near_market: Market, requester: accounts.KeyPair, worker: Worker
+    ) -> None:
+        clients = [near_market.client(requester) for _ in range(2)]
+        type_id = make_type(clients[0])
+        request_id = ask(worker, type_id).request_id
+        results = together(
+            [
+                lambda: clients[0].accept_qualification_request(QualificationRequestId=request_id),
+                lambda: clients[1].reject_qualification_request(QualificationRequestId=request_id),
+            ]
+        )
+        assert sum(isinstance(result, dict) for result in results) == 1
+        granted = QualificationRequest.objects.get().state == RequestState.GRANTED
+        assert (held(worker, type_id) == 1) is granted
+
+
+class TestTests:
+    @pytest.mark.rule(
+        "test-scored-at-once",
+        source="M",
+        text="A test with an AnswerKey is scored and granted when it is handed in.",
+    )
+    def test_scored(self, near: Any, worker: Worker, other: Worker) -> None:
+        type_id = make_type(near, **SCORED)
+        asked = [
+            {"QualificationTypeId": type_id, "Comparator": "GreaterThanOrEqualTo", "IntegerValues": [80]}
+        ]
+        hit = near.create_hit(**hit_params(QualificationRequirements=asked))["HIT"]
+        assert hand_in(ask(worker, type_id), RIGHT).score == 100
+        assert hand_in(ask(other, type_id), WRONG).score == 10
+        assert (held(worker, type_id), held(other, type_id)) == (100, 10)
+        assert work(worker, hit)
+        with pytest.raises(Refused, match="You hold it at 10"):
+            accept(other, hit)
+
+    @pytest.mark.rule(
+        "test-by-hand",
+        source="M",
+        text="A test without a key waits with its questions and answers for the requester.",
+    )
+    def test_without_a_key(self, mturk: Any, worker: Worker) -> None:
+        asked = form_xml(question("why", free_text()), question("which", choice("a", "b", most=2)))
+        type_id = make_type(mturk, Test=asked, TestDurationInSeconds=60)
+        request = ask(worker, type_id)
+        assert mturk.list_qualification_requests()["NumResults"] == 0
+        with pytest.raises(ClientError) as failure:
+            mturk.accept_qualification_request(QualificationRequestId=request.request_id)
+        assert code_of(failure)[1] == "QualificationRequestDoesNotExist"
+        hand_in(request, [FormAnswer("why", 'It\'s "so" & <so>'), FormAnswer("which", None, ("a", "b"))])
+        (row,) = mturk.list_qualification_requests()["QualificationRequests"]
+        assert row["Test"] == asked
+        assert '<FreeText>It\'s "so" &amp; &lt;so&gt;</FreeText>' in row["Answer"]
+        assert "<SelectionIdentifier>a</SelectionIdentifier><SelectionIdentifier>b<" in row["Answer"]
+        mturk.accept_qualification_request(
+            QualificationRequestId=row["QualificationRequestId"], IntegerValue=42
+        )
+        assert held(worker, type_id) == 42
+
+    @pytest.mark.clock
+    @pytest.mark.rule(
+        "test-time",
+        source="M",
+        text="Answers that come after TestDurationInSeconds are not counted, and the time runs from the request.",
+    )
+    def test_late_answers_are_not_counted(self, near: Any, worker: Worker, other: Worker) -> None:
+        type_id = make_type(near, **SCORED, RetryDelayInSeconds=3600)
+        late, early = ask(worker, type_id), ask(other, type_id)
+        later(minutes=9)  # of ten: the true clock runs on too, and a busy machine may take its time
+        assert ask(worker, type_id).pk == late.pk
+        assert hand_in(early, RIGHT).state == RequestState.GRANTED
+        later(minutes=1)
+        assert hand_in(late, RIGHT).state == RequestState.EXPIRED
+        assert held(worker, type_id) is None
+        assert availability(worker, type_id) is Availability.LATER
+        later(hours=1)
+        assert hand_in(ask(worker, type_id), RIGHT).state == RequestState.GRANTED
+
+    def test_handing_in_twice_counts_the_first(self, near: Any, worker: Worker) -> None:
+        type_id = make_type(near, **SCORED)
+        request = ask(worker, type_id)
+        results = together([lambda: hand_in(request, RIGHT), lambda: hand_in(request, RIGHT)])
+        assert {row.score for row in results} == {100}
+        assert hand_in(request, WRONG).score == 100
+        assert held(worker, type_id) == 100
+
+    def test_a_better_score_may_be_tried_for(self, near: Any, worker: Worker) -> None:
+        type_id = make_type(near, **SCORED, RetryDelayInSeconds=60)
+        hand_in(ask(worker, type_id), WRONG)
+        assert availability(worker, type_id) is Availability.LATER
+        later(seconds=61)
+        hand_in(ask(worker, type_id), RIGHT)
+        assert held(worker, type_id) == 100
+
+    def test_a_test_that_was_replaced_is_decided_by_hand(self, near: Any, worker: Worker) -> None:
+        type_id = make_type(near, **SCORED)
+        request = ask(worker, type_id)
+        other = form_xml(question("sky", choice("blue", "red")))
+        key = key_xml(key_question("sky", {"blue": 1}))
+        near.update_qualification_type(
+            QualificationTypeId=type_id, Test=other, TestDurationInSeconds=60, AnswerKey=key
+        )
+        assert hand_in(request, RIGHT).state == RequestState.PENDING
+        (row,) = near.list_qualification_requests()["QualificationRequests"]
+        assert row["Test"] == TEST
+
+    def test_somebody_elses_test_cannot_be_handed_in(self, near: Any, worker: Worker, other: Worker) -> None:
+        request = ask(worker, make_type(near, **SCORED))
+        with pytest.raises(Refused):
+            qualification_requests.hand_in(
+                worker=other, request_id=request.request_id, answers=RIGHT, now=Clock.now()
+            )

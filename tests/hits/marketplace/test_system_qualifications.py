@@ -1,0 +1,295 @@
+"""The system qualifications: computed from work, declared by the worker, given by the platform, and places."""
+
+from typing import Any
+
+import pytest
+from botocore.exceptions import ClientError
+from django.core.management import CommandError, call_command
+
+from hits.domain.workers.requirements import (
+    ADULT,
+    LOCALE,
+    MASTERS,
+    MASTERS_IDS,
+    MASTERS_SANDBOX,
+    PERCENT_ABANDONED,
+    PERCENT_APPROVED,
+    PERCENT_REJECTED,
+    PERCENT_RETURNED,
+    PERCENT_SUBMITTED,
+    Comparator,
+    Holdings,
+    Requirement,
+    is_met,
+)
+from hits.domain.workers.subdivisions import SUBDIVISIONS, is_place, place_name
+from hits.marketplace.errors import Refused
+from hits.marketplace.models import Clock, CountryDeclaration, Qualification, Requester, Worker
+from hits.marketplace.selectors.standing import standing_of
+from hits.marketplace.services import accounts, attempts, countries
+from tests.hits.marketplace.support import accept, hit_params, later, work
+from tests.hits.marketplace.test_admission import Browser, need, page, publish
+from tests.hits.marketplace.test_conformance import code_of
+from tests.hits.marketplace.test_money import balance
+
+
+def in_place(comparator: str, *places: tuple[str, str]) -> dict[str, Any]:
+    """Return a requirement about countries and their parts."""
+    values = [{"Country": country} | ({"Subdivision": part} if part else {}) for country, part in places]
+    return need(LOCALE, comparator) | {"LocaleValues": values}
+
+
+def values_of(person: Worker) -> dict[str, int]:
+    """Return a worker's values now."""
+    return dict(standing_of(person, Clock.now()).holdings.values)
+
+
+class TestComputed:
+    """Everybody has them, from their own work with all requesters."""
+
+    @pytest.mark.rule(
+        "percent-of-tasks-taken",
+        source="D",
+        text="Submitted, abandoned and returned are shares of the tasks that a worker took and no longer has.",
+    )
+    def test_how_tasks_ended(self, near: Any, worker: Worker) -> None:
+        assert [
+            values_of(worker)[kind] for kind in (PERCENT_SUBMITTED, PERCENT_ABANDONED, PERCENT_RETURNED)
+        ] == [
+            100,
+            0,
+            0,
+        ]
+        for number in range(3):
+            work(worker, near.create_hit(**hit_params(Title=f"Done {number}"))["HIT"])
+        slot = accept(worker, near.create_hit(**hit_params(Title="Returned"))["HIT"])
+        attempts.return_task(worker=worker, assignment_id=slot.assignment_id, now=Clock.now())
+        accept(worker, near.create_hit(**hit_params(Title="In hand"))["HIT"])
+        seen = values_of(worker)
+        assert [seen[kind] for kind in (PERCENT_SUBMITTED, PERCENT_ABANDONED, PERCENT_RETURNED)] == [
+            75,
+            0,
+            25,
+        ]
+        later(seconds=1801)  # noticed or not, the time is over
+        seen = values_of(worker)
+        assert [seen[kind] for kind in (PERCENT_SUBMITTED, PERCENT_ABANDONED, PERCENT_RETURNED)] == [
+            60,
+            20,
+            20,
+        ]
+
+    @pytest.mark.rule(
+        "percent-decided",
+        source="ours",
+        text="Approved and rejected are shares of decided submissions from the first one on, rounded down.",
+    )
+    def test_approved_and_rejected(self, near: Any, worker: Worker) -> None:
+        assert (values_of(worker)[PERCENT_APPROVED], values_of(worker)[PERCENT_REJECTED]) == (100, 0)
+        slots = [work(worker, near.create_hit(**hit_params(Title=f"{n}"))["HIT"]) for n in range(3)]
+        near.reject_assignment(AssignmentId=slots[0].assignment_id, RequesterFeedback="r")
+        for slot in slots[1:]:
+            near.approve_assignment(AssignmentId=slot.assignment_id)
+        assert (values_of(worker)[PERCENT_APPROVED], values_of(worker)[PERCENT_REJECTED]) == (66, 33)
+
+    @pytest.mark.parametrize(
+        ("type_id", "sentence"),
+        [
+            (PERCENT_SUBMITTED, "who submitted 100% of the tasks they took. You have 0%."),
+            (PERCENT_RETURNED, "who returned 100% of the tasks they took. You have 0%."),
+            (PERCENT_ABANDONED, "who ran out of time on 0% of the tasks they took. You have 100%."),
+            (PERCENT_REJECTED, "with 100% of their decided submissions rejected. You have 0%, 0 of 0."),
+        ],
+    )
+    def test_closed_work_says_which_share_it_asks(
+        self, near: Any, worker: Worker, type_id: str, sentence: str
+    ) -> None:
+        accept(worker, near.create_hit(**hit_params(Title="Warm-up"))["HIT"])
+        later(seconds=1801)
+        wanted = 0 if type_id == PERCENT_ABANDONED else 100
+        hit = publish(near, need(type_id, "EqualTo", wanted))
+        with pytest.raises(Refused) as refusal:
+            accept(worker, hit)
+        assert sentence.replace(f"{wanted}%", f"exactly {wanted}%", 1) in str(refusal.value)
+
+    def test_nobody_is_asked_whether_they_hold_one(self, near: Any) -> None:
+        with pytest.raises(ClientError) as failure:
+            publish(near, need(PERCENT_RETURNED, "Exists"))
+        assert "compare it with a number" in failure.value.response["Error"]["Message"]
+
+
+class TestAdult:
+    """Declared by the worker, once, on the page of qualifications."""
+
+    @pytest.mark.rule(
+        "adult", source="D", text="Work that asks for Worker_Adult is open to who declared to be 18 or older."
+    )
+    def test_declared_once(self, near: Any, worker: Worker, browser: Browser) -> None:
+        hit = publish(near, need(ADULT, "EqualTo", 1, guards="DiscoverPreviewAndAccept"))
+        client = browser(worker)
+        with pytest.raises(Refused, match="Declared on the page Qualifications"):
+            accept(worker, hit)
+        assert "I am 18 or older" in page(client, "/work/qualifications")
+        client.post("/work/adult", {})
+        assert not Qualification.objects.exists()
+        for _ in range(2):
+            client.post("/work/adult", {"adult": "yes"})
+        assert Qualification.objects.get().changes.count() == 1
+        assert "I am 18 or older" not in page(client, "/work/qualifications")
+        assert accept(worker, hit)
+
+    def test_only_a_worker_declares_it(self, near: Any, browser: Browser, worker: Worker) -> None:
+        assert browser(worker).get("/work/adult").status_code == 405
+        worker.user.is_active = False
+        worker.user.save()
+        assert browser(worker).post("/work/adult", {"adult": "yes"}).status_code == 302  # to the sign-in
+        assert not Qualification.objects.exists()
+
+
+class TestMasters:
+    """Given by the platform; either of Amazon's two ids says the same."""
+
+    @pytest.mark.rule(
+        "masters-ids", source="I", text="Masters of production and of the sandbox are held together."
+    )
+    @pytest.mark.parametrize("asked", MASTERS_IDS)
+    def test_granted_under_both_ids(self, near: Any, worker: Worker, asked: str) -> None:
+        hit = publish(near, need(asked))
+        with pytest.raises(Refused, match="Masters"):
+            accept(worker, hit)
+        call_command("grant_masters", worker.worker_id)
+        call_command("grant_masters", worker.worker_id)
+        assert accept(worker, hit)
+        call_command("grant_masters", worker.worker_id, revoke="Long absence.")
+        with pytest.raises(Refused, match="Long absence"):
+            accept(worker, publish(near, need(asked), Title="Another"))
+
+    def test_the_platforms_own_client_grants_one_and_both_are_held(
+        self, near_market: Any, near: Any, worker: Worker
+    ) -> None:
+        platform = near_market.client(accounts.create_requester(name=accounts.PLATFORM_NAME))
+        platform.associate_qualification_with_worker(
+            QualificationTypeId=MASTERS_SANDBOX, WorkerId=worker.worker_id
+        )
+        assert accept(worker, publish(near, need(MASTERS)))
+        with pytest.raises(ClientError) as failure:
+            near.associate_qualification_with_worker(QualificationTypeId=MASTERS, WorkerId=worker.worker_id)
+        assert code_of(failure)[1] == "QualificationTypeDoesNotExist"
+
+    def test_the_command_refuses_in_one_line(self, near: Any, worker: Worker) -> None:
+        for arguments, words in [
+            ((["A" + "Z" * 13], {}), "no worker"),
+            (([worker.worker_id], {"revoke": "r"}), "not a Master"),
+        ]:
+            with pytest.raises(CommandError, match=words) as refusal:
+                call_command("grant_masters", *arguments[0], **arguments[1])
+            assert refusal.value.returncode == 2
+
+    @pytest.mark.rule(
+        "masters-fee",
+        source="D",
+        text="Work for Masters costs 5 % more; work that only shuts them out does not.",
+    )
+    @pytest.mark.parametrize(("comparator", "held"), [("Exists", "1.38"), ("DoesNotExist", "1.32")])
+    def test_fee(self, near: Any, amazon_fees: None, comparator: str, held: str) -> None:
+        publish(near, need(MASTERS, comparator), MaxAssignments=1)
+        assert balance(near)[1] == held
+
+
+class TestPlaces:
+    """Locale with a Subdivision: the states of the United States."""
+
+    @pytest.mark.rule(
+        "locale-subdivision",
+        source="D",
+        text="A locale is a country, or a state of the United States; who named no state meets no rule about states.",
+    )
+    @pytest.mark.parametrize(
+        ("comparator", "places", "met"),
+        [
+            (Comparator.EQUAL_TO, ("US",), [True, True, True, False]),
+            (Comparator.EQUAL_TO, ("US-CA",), [True, False, False, False]),
+            (Comparator.NOT_EQUAL_TO, ("US-CA",), [False, True, False, True]),
+            (Comparator.NOT_EQUAL_TO, ("US",), [False, False, False, True]),
+            (Comparator.IN, ("US-CA", "DE"), [True, False, False, True]),
+            (Comparator.NOT_IN, ("US-CA", "US-NY"), [False, False, False, True]),
+            (Comparator.NOT_IN, ("US-WA", "FR"), [True, True, False, True]),
+        ],
+    )
+    def test_who_is_where(self, comparator: Comparator, places: tuple[str, ...], met: list[bool]) -> None:
+        people = [
+            Holdings(country="US", subdivision="CA"),
+            Holdings(country="US", subdivision="NY"),
+            Holdings(country="US"),
+            Holdings(country="DE"),
+        ]
+        asked = Requirement(LOCALE, comparator, locales=places)
+        assert [is_met(asked, person) for person in people] == met
+        assert not is_met(asked, Holdings())
+
+    def test_states(self) -> None:
+        assert len(SUBDIVISIONS["US"]) == 51
+        assert place_name("US-CA") == "California, United States"
+        assert place_name("DE") == "Germany"
+        assert [is_place(place) for place in ("US", "US-CA", "US-XX", "DE-BY", "CA-US")] == [
+            True,
+            True,
+            False,
+            False,
+            False,
+        ]
+
+    def test_asked_and_shown_again(self, mturk: Any) -> None:
+        asked = in_place("In", ("US", "CA"), ("DE", ""))
+        hit = publish(mturk, asked)
+        assert hit["QualificationRequirements"][0]["LocaleValues"] == asked["LocaleValues"]
+
+    @pytest.mark.parametrize("place", [("US", "XX"), ("DE", "BY"), ("US", "ca")])
+    def test_places_that_are_none(self, near: Any, place: tuple[str, str]) -> None:
+        with pytest.raises(ClientError) as failure:
+            publish(near, in_place("EqualTo", place))
+        assert code_of(failure)[0] == "ParameterValidationError"
+        assert place[1] in failure.value.response["Error"]["Message"]
+
+    def test_a_state_opens_work(self, near: Any, worker: Worker, browser: Browser) -> None:
+        hit = publish(near, in_place("EqualTo", ("US", "CA")))
+        client = browser(worker)
+        listed = page(client)
+        assert "Only for people who work from: California, United States." in listed
+        assert "Say which state you work from first." in listed
+        assert client.post("/work/country", {"country": "US", "subdivision": "CA"}).status_code == 302
+        assert "California" in page(client, "/work/qualifications")
+        assert accept(worker, hit)
+
+    @pytest.mark.clock
+    def test_a_state_is_added_at_once_and_changed_after_thirty_days(
+        self, transactional_db: None, worker: Worker
+    ) -> None:
+        def declare(part: str) -> bool:
+            return countries.declare_country(worker=worker, country="US", subdivision=part, now=Clock.now())
+
+        assert declare("CA")
+        assert not declare("CA")
+        assert not declare("")  # leaving it out takes nothing back
+        with pytest.raises(Refused, match="California, United States"):
+            declare("NY")
+        with pytest.raises(Refused, match="Choose a state"):
+            declare("XX")
+        later(days=31)
+        assert declare("NY")
+        trail = CountryDeclaration.objects.filter(worker=worker).order_by("pk")
+        assert list(trail.values_list("subdivision", flat=True)) == ["", "CA", "NY"]
+
+    def test_other_countries_have_none(self, transactional_db: None) -> None:
+        person = accounts.create_worker_account(username="new", password="p", country="")
+        countries.declare_country(worker=person, country="DE", subdivision="BY", now=Clock.now())
+        person.refresh_from_db()
+        assert (person.country, person.subdivision) == ("DE", "")
+
+
+def test_the_types_belong_to_the_platform_and_are_made_once(transactional_db: None) -> None:
+    accounts.ensure_platform_requester()
+    platform = Requester.objects.get(name=accounts.PLATFORM_NAME)
+    kinds = platform.qualification_types.order_by("pk")
+    assert [kind.type_id for kind in kinds] == [ADULT, *MASTERS_IDS]
+    assert not any(kind.is_requestable for kind in kinds)

@@ -1,0 +1,76 @@
+"""A database of the release before records is migrated: nothing of it is lost, and its guards still hold."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.annotation_site.test_servers import database_url
+from tests.support import children
+from tests.support.old_database import BOXES, CLUE
+
+REFERENCES = [
+    f"curation_{table}.observation_id"
+    for table in ("audititem", "comparisonset", "proposaloverlap", "textreading", "textscore")
+]
+MOST = 363_000
+NEW = {"hits_record", "hits_recordimage"}
+
+
+def migrated(folder: Path, observations: int = 0, **environment: str) -> dict[str, Any]:
+    """Return what the process found that filled and migrated a database of its own."""
+    own = {key: value for key, value in os.environ.items() if not key.startswith("DEERSTALKER_TEST")}
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.support.old_database", str(observations)],
+        cwd=children.ROOT,
+        env=own | {"DEERSTALKER_VAR": str(folder)} | environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return found
+
+
+def _is_whole(found: dict[str, Any]) -> None:
+    record, old = found["record"], found["old"]
+    assert {key: record[key] for key in old} == old
+    assert record["fields"] == {"clue": CLUE, "inference": "Tea.", "confidence": 3, "boxes": BOXES}
+    assert (record["type"], record["index"], record["bonus"]) == ("observation", 2, True)
+    assert (record["origin"], record["family"]) == ("submission", "sherlock")
+    assert found["pairs_referred_to"] == REFERENCES
+    assert found["next_id_is_free"]
+    assert {name.split(" ")[0] for name in found["triggers_lost"]} <= {"hits_observation"}
+    assert {name.split(" ")[0] for name in found["triggers_new"]} == NEW
+    assert found["triggers"] > 30
+    assert found["let_through"] == []
+    assert "not taken back while table hits_record has rows" in found["taken_back"]
+    assert found["after_that"] == 0
+
+
+@pytest.mark.long
+def test_an_old_sqlite_database_keeps_its_rows_and_guards(tmp_path: Path) -> None:
+    _is_whole(migrated(tmp_path, SQLITE_PATH=str(tmp_path / "old.sqlite3")))
+
+
+@pytest.mark.long
+@pytest.mark.postgres
+def test_an_old_postgresql_database_keeps_its_rows_and_guards(tmp_path: Path) -> None:
+    with database_url() as url:
+        _is_whole(migrated(tmp_path, DATABASE_URL=url))
+
+
+@pytest.mark.nightly
+def test_the_published_corpus_migrates_in_ninety_seconds_and_little_memory(tmp_path: Path) -> None:
+    found = migrated(tmp_path, MOST, SQLITE_PATH=str(tmp_path / "old.sqlite3"))
+    _is_whole(found)
+    figures = {"records": found["records"], "seconds": found["seconds"], "peak_mib": found["peak_mib"]}
+    sys.stdout.write(f"{json.dumps(figures)}\n")
+    assert found["records"] == MOST + 1
+    assert found["seconds"] <= 90
+    assert found["peak_mib"] <= 500

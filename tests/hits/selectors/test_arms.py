@@ -1,0 +1,413 @@
+"""Which order a worker sees: balanced over a unit's workers, whatever is returned, lapses, or is told late."""
+
+import json
+import random
+import uuid
+from collections import Counter
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+import time_machine
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from hits import registry
+from hits.domain.mturk_formats.notification_events import EventDocument, MarketEvent
+from hits.domain.states import Verdict
+from hits.domain.units.arms import next_arm, start_arm
+from hits.marketplace.models import Assignment as Slot
+from hits.marketplace.models import Clock, Outcome
+from hits.marketplace.services import attempts, lifecycle
+from hits.marketplace.services.attempts import Refused as MarketRefused
+from hits.models import Assignment, Attempt, Batch, Hit, Project, Submission, Unit
+from hits.mturk.boto import marketplace
+from hits.selectors.eligibility.arms import arm_counts
+from hits.services.collecting import notifications, submit
+from hits.services.errors import Refused
+from hits.services.launching.launch import PlannedUnit, launch_batch
+from hits.services.launching.launch_estimate import estimate
+from hits.services.launching.terms import Terms
+from hits.services.publishing import publish
+from hits.services.reviewing import review
+from tests.support import market, paths
+from tests.support.box_editor import agreed, task_address
+from tests.support.loop import collected, page_key
+from tests.support.threads import together
+
+CASES = paths.CASES / "nleye.json"
+BEGIN = datetime(2026, 9, 1, 8, tzinfo=UTC)
+ANSWER = {"pick": "rain"}
+
+
+def words(number: int) -> PlannedUnit:
+    return PlannedUnit(f"words-{number}", {"words": ["rain", "wind", f"snow {number}"]})
+
+
+def launched(project: Project, units: int, opinions: int, *, kind: str = "three_orders") -> Batch:
+    market.fund(10_000_000)
+    terms = Terms(opinions=opinions)
+    cost = estimate(kind=registry.get(kind), terms=terms, units=units)
+    batch, _ = launch_batch(
+        project=project,
+        kind_name=kind,
+        name="Orders",
+        units=[words(number) for number in range(units)],
+        by=None,
+        terms=replace(terms, confirmed_cents=cost.most_cents),
+    )
+    publish.publish_batch(batch=batch, marketplace=marketplace())
+    return batch
+
+
+def _case() -> dict[str, Any]:
+    cases = json.loads(CASES.read_text(encoding="utf-8"))["cases"]
+    return next(case for case in cases if case["name"] == "arms")
+
+
+@pytest.mark.parametrize("number", range(3))
+def test_the_case_of_the_paper_gives_each_worker_the_arm_that_it_expects(number: int) -> None:
+    case = _case()
+    unit, expected = case["given"]["units"][number], case["expected"]["arms"][number]
+    live: dict[str, int] = {}
+    given = []
+    for event, worker in unit["events"]:
+        if event == "return":
+            del live[worker]
+            continue
+        live.setdefault(worker, next_arm(live.values(), unit["key"], 2))
+        given.append([worker, live[worker]])
+    assert given == expected
+
+
+def test_ties_go_round_from_the_start_arm() -> None:
+    start = start_arm("words-1", 3)
+    assert next_arm([], "words-1", 3) == start
+    assert next_arm([start], "words-1", 3) == (start + 1) % 3
+    assert next_arm([start, (start + 1) % 3], "words-1", 3) == (start + 2) % 3
+
+
+# A day on the marketplace
+
+
+@dataclass
+class Day:
+    """Eight workers at a time take tasks, return some, let some lapse, and hand in the others."""
+
+    batch: Batch
+    seed: int
+    notices: list[tuple[int, EventDocument]] = field(default_factory=list)
+    events: int = 0
+
+    def __post_init__(self) -> None:
+        self.rng = random.Random(self.seed)
+        self.people = [market.market_worker(f"worker-{self.seed}-{n}") for n in range(24)]
+
+    def play(self, clock: Any) -> None:
+        """Play until every slot is handed in."""
+        in_hand: list[tuple[market.Accepted, Any]] = []
+        while not self.is_done(in_hand):
+            clock.shift(timedelta(seconds=20))
+            self.events += 1
+            self.tell()
+            busy = {task.worker.pk for task, _ in in_hand}
+            if len(in_hand) < 8 and (taken := self.take(busy)) is not None:
+                in_hand.append(taken)
+            else:
+                task, key = in_hand.pop(self.rng.randrange(len(in_hand)))
+                self.end(task, key, clock)
+
+    def is_done(self, in_hand: list[Any]) -> bool:
+        hits = Hit.objects.filter(unit__batch=self.batch).values_list("hit_id")
+        return not in_hand and not Slot.objects.filter(hit__hit_id__in=hits, worker=None).exists()
+
+    def take(self, busy: set[int]) -> tuple[market.Accepted, Any] | None:
+        """Let somebody who is free accept any HIT that has room, and open its page."""
+        free = [worker for worker in self.people if worker.pk not in busy]
+        self.rng.shuffle(free)
+        hits = list(Hit.objects.filter(unit__batch=self.batch).select_related("unit__batch"))
+        self.rng.shuffle(hits)
+        open_slots = set(Slot.objects.filter(worker=None).values_list("hit__hit_id", flat=True))
+        for hit in [one for one in hits if one.hit_id in open_slots][:3]:
+            for worker in free[:6]:
+                try:
+                    task = market.accept(hit, worker)
+                except MarketRefused:
+                    continue  # has this one already
+                key = page_key(hit, task.slot.assignment_id, worker.worker_id)
+                submit.agree(key=key, version=1, country="US")
+                submit.open_attempt(key)
+                if self.rng.random() < 0.3:
+                    submit.open_attempt(key)  # the page is loaded anew
+                return task, key
+        return None
+
+    def end(self, task: market.Accepted, key: Any, clock: Any) -> None:
+        """Return every fifth task or let it lapse, and hand in the others."""
+        chance = self.rng.random()
+        if chance < 0.1:
+            attempts.return_task(worker=task.worker, assignment_id=task.slot.assignment_id, now=Clock.now())
+            self.notice("AssignmentReturned", task)
+        elif chance < 0.2:
+            slot = Slot.objects.get(pk=task.slot.pk)
+            assert slot.deadline is not None
+            lifecycle.end_attempt(
+                slot_pk=slot.pk, outcome=Outcome.ABANDONED, at=Clock.now(), deadline=slot.deadline
+            )
+            self.notice("AssignmentAbandoned", task)
+        else:
+            stored, _ = submit.store_submission(
+                key=key, client_uuid=uuid.uuid4(), answer=ANSWER, active_seconds=9.0
+            )
+            with suppress(MarketRefused):  # its time ran out meanwhile: somebody else has the slot
+                market.hand_over(task, stored)
+
+    def notice(self, kind: str, task: market.Accepted) -> None:
+        """Tell half of them at once, a quarter three events later, and a quarter never."""
+        chance = self.rng.random()
+        if chance < 0.25:
+            return
+        event = MarketEvent(kind, Clock.now(), str(task.hit.hit_id), task.slot.assignment_id)
+        due = self.events + (3 if chance < 0.5 else 0)
+        self.notices.append((due, EventDocument(uuid.uuid4().hex, (event,))))
+        self.tell()
+
+    def tell(self) -> None:
+        for row in [row for row in self.notices if row[0] <= self.events]:
+            self.notices.remove(row)
+            notifications.receive(environment="local", document=row[1])
+
+
+def simulate(project: Project, units: int, seed: int) -> tuple[Day, Counter[tuple[int, ...]]]:
+    """Play a day of a kind with two arms; return how often units ended in which counts of arms."""
+    batch = launched(project, units, 4)
+    day = Day(batch, seed)
+    with time_machine.travel(BEGIN, tick=False) as clock:
+        day.play(clock)
+    assert len(collected(batch)) == units * 4
+    ends: Counter[tuple[int, ...]] = Counter()
+    for unit in Unit.objects.filter(batch=batch):
+        rows = Assignment.objects.filter(hit__unit=unit).values_list("submission__shown", flat=True)
+        arms = [shown["arm"] for shown in rows]
+        ends[tuple(sorted(Counter(arms).values()))] += 1
+    return day, ends
+
+
+@pytest.fixture
+def two_orders(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the kind have two orders, and let people look twice."""
+    monkeypatch.setattr(type(registry.get("three_orders")), "arms", 2)
+    monkeypatch.setattr(type(registry.get("three_orders")), "once", False)
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.usefixtures("two_orders")
+def test_orders_end_balanced_though_notices_come_late_or_never(project: Project) -> None:
+    day, ends = simulate(project, 20, 7)
+    assert ends == {(2, 2): 20}
+    assert arm_counts([day.batch]) == [(1, 40), (2, 40)]
+    assert Attempt.objects.count() > 85, "some were returned or lapsed"
+
+
+@pytest.mark.nightly
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.usefixtures("two_orders")
+def test_two_hundred_units_of_four_workers_end_balanced(project: Project) -> None:
+    day, ends = simulate(project, 200, 11)
+    print(json.dumps({"units": 200, "events": day.events, "ends": {str(k): v for k, v in ends.items()}}))  # noqa: T201
+    assert ends == {(2, 2): 200}
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.usefixtures("two_orders")
+def test_without_ending_older_tries_orders_come_out_unbalanced(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The rule that the balance rests on: without it the simulation above shows what goes wrong."""
+    monkeypatch.setattr(submit, "_end_older", lambda attempt: None)
+    monkeypatch.setattr("hits.selectors.eligibility.arms.newest_of", lambda rows: list(rows))
+    _, ends = simulate(project, 20, 7)
+    assert ends != {(2, 2): 20}
+
+
+# What one worker meets
+
+
+def taken(batch: Batch, name: str, hit: Hit | None = None) -> tuple[market.Accepted, Any]:
+    """Accept a task as a worker of that name, agree, and return it with its page's key."""
+    task = agreed(market.accept(hit or Hit.objects.get(unit__batch=batch), market.market_worker(name)))
+    return task, page_key(task.hit, task.slot.assignment_id, task.worker.worker_id)
+
+
+def handed_in(task: market.Accepted, key: Any) -> Submission:
+    stored, _ = submit.store_submission(key=key, client_uuid=uuid.uuid4(), answer=ANSWER, active_seconds=9.0)
+    market.hand_over(task, stored)
+    return stored
+
+
+@pytest.mark.django_db(transaction=True)
+def test_three_workers_see_three_orders_and_a_reload_shows_the_same(project: Project) -> None:
+    batch = launched(project, 1, 3)
+    seen = []
+    for name in ("wilma", "walter", "wanda"):
+        task, key = taken(batch, name)
+        first = submit.open_attempt(key).arm
+        assert submit.open_attempt(key).arm == first
+        stored = handed_in(task, key)
+        assert stored.shown is not None
+        assert stored.shown["arm"] == first
+        seen.append(tuple(stored.shown["words"]))
+    assert len(set(seen)) == 3
+    assert {words[0] for words in seen} == {"rain", "wind", "snow 0"}
+    collected(batch)
+    assert arm_counts([batch]) == [(1, 1), (2, 1), (3, 1)]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_without_open_nothing_is_kept(project: Project) -> None:
+    batch = launched(project, 1, 3)
+    _, key = taken(batch, "wilma")
+    with pytest.raises(Refused, match="not open yet"):
+        submit.save_draft(key=key, content=ANSWER, revision=0)
+    with pytest.raises(Refused, match="not open yet"):
+        submit.store_submission(key=key, client_uuid=uuid.uuid4(), answer=ANSWER, active_seconds=9.0)
+    assert not Submission.objects.exists()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_work_begun_before_there_were_orders_goes_on_with_the_old_seed(project: Project) -> None:
+    batch = launched(project, 1, 3)
+    task, key = taken(batch, "wilma")
+    attempt = submit.open_attempt(key)
+    submit.save_draft(key=key, content=ANSWER, revision=0)
+    Attempt.objects.filter(pk=attempt.pk).update(arm=None)
+    assert submit.open_attempt(key).arm is None
+    assert handed_in(task, key).shown == {"words": ["rain", "wind", "snow 0"]}
+
+
+@pytest.mark.django_db(transaction=True)
+def test_rejected_work_frees_its_order(project: Project) -> None:
+    batch = launched(project, 1, 3)
+    task, key = taken(batch, "wilma")
+    first = submit.open_attempt(key).arm
+    handed_in(task, key)
+    (row,) = collected(batch)
+    decision = review.decide(
+        assignment=row, verdict=Verdict.REJECT, by=None, feedback="Not one of the words."
+    )
+    review.settle(decision=decision, marketplace=marketplace())
+    collected(batch)
+    _, other = taken(batch, "walter")
+    assert submit.open_attempt(other).arm == first
+    assert arm_counts([batch]) == []
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_notice_of_the_same_second_does_not_end_the_next_try(project: Project) -> None:
+    batch = launched(project, 1, 1)
+    with time_machine.travel(BEGIN + timedelta(milliseconds=100), tick=False) as clock:
+        task, key = taken(batch, "wilma")
+        submit.open_attempt(key)
+        attempts.return_task(worker=task.worker, assignment_id=task.slot.assignment_id, now=Clock.now())
+        event = MarketEvent("AssignmentReturned", BEGIN, key.hit_id, key.assignment_id)
+        clock.shift(timedelta(milliseconds=500))
+        _, other = taken(batch, "walter")
+        opened = submit.open_attempt(other)
+        notifications.receive(environment="local", document=EventDocument("d", (event,)))
+    opened.refresh_from_db()
+    assert opened.released_at is None
+    assert Attempt.objects.get(worker__worker_id=key.worker_id).released_at is not None
+
+
+@pytest.mark.django_db(transaction=True)
+def test_whoever_looked_once_may_not_look_again(project: Project, settings: Any) -> None:
+    batch = launched(project, 1, 3)
+    task, key = taken(batch, "wilma")
+    submit.open_attempt(key)
+    attempts.return_task(worker=task.worker, assignment_id=task.slot.assignment_id, now=Clock.now())
+    with pytest.raises(MarketRefused, match="You have seen this one before"):
+        market.accept(task.hit, task.worker)
+    settings.MARKETPLACE_ACCEPT_CHECK = (
+        "tests.support.market.asks_nobody"  # as on a marketplace that does not ask
+    )
+    again = market.accept(task.hit, task.worker)
+    key = page_key(task.hit, again.slot.assignment_id, task.worker.worker_id)
+    event = MarketEvent("AssignmentReturned", Clock.now(), key.hit_id, task.slot.assignment_id)
+    notifications.receive(environment="local", document=EventDocument("d", (event,)))
+    with pytest.raises(submit.NotEligible, match="seen this task before"):
+        submit.open_attempt(key)
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.usefixtures("two_orders")
+def test_four_who_open_at_the_same_moment_are_balanced(project: Project) -> None:
+    batch = launched(project, 6, 4)
+    for unit in Unit.objects.filter(batch=batch):
+        hit = Hit.objects.get(unit=unit)
+        keys = [taken(batch, f"{name}-{unit.pk}", hit)[1] for name in ("a", "b", "c", "d")]
+        found = together([lambda key=key: submit.open_attempt(key).arm for key in keys])
+        assert sorted(found) == [0, 0, 1, 1]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_page_waits_for_its_order_and_a_preview_shows_the_first(project: Project, client: Client) -> None:
+    batch = launched(project, 1, 3)
+    task, key = taken(batch, "wilma")
+    host = task_address(task).split("/")[2]
+    preview = client.get(
+        reverse("hit-page", args=[key.unit]) + "?assignmentId=ASSIGNMENT_ID_NOT_AVAILABLE", HTTP_HOST=host
+    )
+    start = start_arm("words-0", 3)
+    ordered = ["rain", "wind", "snow 0"]
+    listed = "".join(f"<li>{word}</li>" for word in ordered[start:] + ordered[:start])
+    assert listed in preview.content.decode()
+    before = client.get(task_address(task), HTTP_HOST=host).content.decode()
+    assert "The task opens" in before
+    assert "<li>rain</li>" not in before
+    assert Attempt.objects.get().arm is None, "a GET writes nothing"
+    submit.open_attempt(key)
+    after = client.get(task_address(task), HTTP_HOST=host).content.decode()
+    assert listed in after
+    assert "The task opens" not in after
+
+
+def _token(client: Client, task: market.Accepted) -> str:
+    page = client.get(task_address(task), HTTP_HOST=task_address(task).split("/")[2])
+    return str(page.context["config"]["token"])
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("way", ["submission", "draft"])
+def test_an_old_tab_cannot_answer_under_another_order(
+    project: Project, client: Client, way: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(type(registry.get("three_orders")), "once", False)
+    batch = launched(project, 1, 3)
+    other, other_key = taken(batch, "walter")
+    submit.open_attempt(other_key)
+    task, key = taken(batch, "wilma")
+    first = submit.open_attempt(key).arm
+    old = _token(client, task)
+    for one in (other, task):
+        attempts.return_task(worker=one.worker, assignment_id=one.slot.assignment_id, now=Clock.now())
+    Attempt.objects.update(released_at=timezone.now())
+    taken(batch, "wanda")  # the first slot, so that the second is accepted again
+    task = market.accept(task.hit, task.worker)
+    assert task.slot.assignment_id == key.assignment_id
+    assert submit.open_attempt(key).arm != first
+    answer = {"client_uuid": str(uuid.uuid4()), "answer": ANSWER, "active_seconds": 9}
+    draft = {"content": ANSWER, "revision": 0}
+    for token, status in ((old, 400), (_token(client, task), 200)):
+        ask, body = (client.post, answer) if way == "submission" else (client.put, draft)
+        reply = ask(
+            reverse(f"hit-api-{way}"),
+            json.dumps(body),
+            content_type="application/json",
+            headers={"authorization": f"Bearer {token}"},
+            HTTP_HOST=task_address(task).split("/")[2],
+        )
+        assert reply.status_code in {status, status + 1}, reply.content
+        assert (status == 200) or "of an earlier try" in reply.json()["error"]

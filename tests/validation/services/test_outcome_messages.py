@@ -1,0 +1,133 @@
+"""Workers are told what came of a qualification task and of their training, once, on the marketplace's own pages."""
+
+from collections.abc import Callable
+from html import unescape
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+
+from hits.domain.states import CallState, TrainingOutcome
+from hits.domain.workers import notices
+from hits.marketplace.models import Message
+from hits.marketplace.models import Worker as MarketWorker
+from hits.models import Assignment, Hit, Image, OutgoingCall, Project
+from hits.mturk.boto import BotoMarketplace, marketplace
+from hits.mturk.port import Failure, MarketplaceError
+from hits.services.outbox import outbox
+from tests.support import market
+from tests.support.answers import observations
+from tests.support.judging.applicants import application, grade, qualification
+from tests.support.judging.work import Work
+from tests.support.loop import collected, published
+from tests.support.market import fund, market_worker
+from validation.selectors.rounds import Applicant
+from validation.services.answering import _decide, _ready
+from validation.services.training import answer
+
+pytestmark = pytest.mark.django_db(transaction=True)
+REMARKS = [
+    {"observation": 2, "part": "boxes", "box": 1, "text": "Draw it round the cup alone."},
+    {"observation": None, "part": None, "box": None, "text": "Say more of what you cannot see."},
+]
+
+
+@pytest.fixture
+def wilma() -> MarketWorker:
+    return market_worker()
+
+
+@pytest.fixture
+def attempt(project: Project, make_image: Callable[..., Image], wilma: MarketWorker) -> Assignment:
+    fund()
+    batch = published(project, [make_image(1)], kind="sherlock_training")
+    market.work(Hit.objects.get(), wilma, observations())
+    return collected(batch)[0]
+
+
+def page(worker: MarketWorker, path: str) -> str:
+    browser = Client()
+    browser.force_login(worker.user, backend="django.contrib.auth.backends.ModelBackend")
+    return unescape(browser.get(path).content.decode())
+
+
+def settle() -> outbox.Settled:
+    return outbox.settle_outstanding(
+        marketplace=marketplace(), calls=outbox.left_behind(marketplace().environment.name)
+    )
+
+
+def test_a_trainers_answer_is_a_message_with_its_remarks_until_it_was_read(
+    attempt: Assignment, wilma: MarketWorker, project: Project, researcher: User
+) -> None:
+    said = {"outcome": TrainingOutcome.AGAIN, "summary": "Good so far.", "remarks": REMARKS}
+    for _ in range(2):  # a repeated request plans nothing twice
+        answer(assignment=attempt, by=researcher, **said)
+    assert notices.TRAINER_AGAIN not in page(wilma, "/work/")
+    assert settle().outstanding == 0
+    assert settle().done == 0
+    message = Message.objects.get()
+    assert message.subject == notices.TRAINER_AGAIN
+    assert message.text == (
+        f"{project.name}\n\nGood so far.\n\nRemarks:\n- Box 2: Draw it round the cup alone.\n"
+        "- The whole attempt: Say more of what you cannot see.\n\n"
+        "Your next training task shows the remarks beside your photo."
+    )
+    assert page(wilma, "/work/").count(notices.TRAINER_AGAIN) == 1
+    assert f'id="message-{message.pk}"' in page(wilma, "/work/messages")
+    assert notices.TRAINER_AGAIN not in page(wilma, "/work/")
+
+
+def test_a_message_waits_for_a_marketplace_that_does_not_answer(
+    attempt: Assignment, researcher: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answer(assignment=attempt, outcome=TrainingOutcome.COMPLETE, summary="", remarks=[], by=researcher)
+
+    def fail(self: BotoMarketplace, *arguments: Any) -> dict[str, str]:
+        raise MarketplaceError(Failure.UNREACHABLE, "no answer")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(BotoMarketplace, "notify", fail)
+        assert settle().outstanding == 1
+    call = OutgoingCall.objects.get(operation=OutgoingCall.Operation.NOTIFY)
+    assert call.state == CallState.INTENT
+    assert settle().done == 1
+    assert Message.objects.get().subject == notices.TRAINER_READY
+
+
+def test_whom_the_requester_may_not_write_is_paid_all_the_same(
+    attempt: Assignment, researcher: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hits.marketplace.operations.messages.known_workers", lambda *_: set())
+    answer(assignment=attempt, outcome=TrainingOutcome.COMPLETE, summary="", remarks=[], by=researcher)
+    settled = settle()
+    assert (settled.refused, settled.outstanding) == (0, 0)
+    assert not Message.objects.exists()
+
+
+@pytest.mark.parametrize("training", [False, True])
+def test_the_result_of_a_qualification_task_is_planned_with_its_reason(
+    make_image: Callable[..., Image], work: Work, researcher: User, training: bool
+) -> None:
+    found = qualification(work.project, [make_image(n) for n in range(3)], 6)
+    work.publish(found.batch)
+    if training:
+        fund()
+        published(work.project, [make_image(9)], kind="sherlock_training")
+    hit = Hit.objects.filter(unit__batch=found.batch).first()
+    assert hit is not None
+    for name, reasonable in (("one", 9), ("two", 3)):
+        submission = work.answered(hit, name, application(hit.unit.payload, salt=name))
+        grade(found, submission, researcher, reasonable=reasonable, note="It says what is seen.")
+    ready: list[Applicant] = _ready(found)
+    _decide(found, [applicant.first.submission for applicant in ready], researcher)
+    calls = OutgoingCall.objects.filter(operation=OutgoingCall.Operation.NOTIFY).order_by("pk")
+    passed = notices.PASSED_TRAINING_OPEN if training else notices.PASSED
+    assert [call.args["subject"] for call in calls] == [passed, notices.NOT_PASSED]
+    assert "It says what is seen." in calls[1].args["text"]
+
+
+def test_subjects_and_the_longest_text_are_within_mechanical_turks_limits() -> None:
+    assert max(map(len, notices.FIXED_SUBJECTS)) <= 200
+    assert len(notices.text_of("n" * 120, "", "r" * 9000)) == notices.MAX_TEXT

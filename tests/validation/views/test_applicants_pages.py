@@ -1,0 +1,455 @@
+"""The pages of rounds and the grading desk: who may open them, what they show, and what a grade does."""
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.core.management import CommandError, call_command
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+
+from hits.domain.money.usd import format_dollars, format_usd
+from hits.models import Batch, Hit, Image, Job, Project
+from tests.support import market
+from tests.support.judging.applicants import application, bulk_applicants, grade, qualification
+from tests.support.judging.work import Work
+from tests.support.pages import squeezed
+from validation.domain.qualification.outcome import PassRule
+from validation.models import Grade, QualificationRound
+from validation.selectors.grading import Key
+from validation.services.answering import _decide, _ready
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def images(make_image: Callable[..., Image]) -> list[Image]:
+    return [make_image(n) for n in range(6)]
+
+
+@pytest.fixture
+def found(work: Work, images: list[Image]) -> QualificationRound:
+    started = qualification(work.project, images, 12, rule=PassRule(graders=2), exam=True)
+    work.publish(started.batch)
+    return started
+
+
+@pytest.fixture
+def places(found: QualificationRound) -> dict[str, tuple[str, str]]:
+    """Every address of these pages with the method that changes something, where there is one."""
+    slug = found.batch.project.slug
+    one = [slug, found.pk]
+    return {
+        "applicants": ("get", reverse("applicants", args=[slug])),
+        "qualification-new": ("post", reverse("qualification-new", args=[slug])),
+        "training-new": ("post", reverse("training-new", args=[slug])),
+        "qualification-round": ("get", reverse("qualification-round", args=one)),
+        "answer-applicants": ("post", reverse("answer-applicants", args=one)),
+        "grading": ("post", reverse("grading", args=one)),
+        "grades": ("post", reverse("grades", args=one)),
+    }
+
+
+def applied(work: Work, found: QualificationRound, worker: str) -> Any:
+    hit = Hit.objects.filter(unit__batch=found.batch).order_by("pk")[0]
+    from hits.domain.states import AssignmentStatus
+
+    answer = application(hit.unit.payload, salt=worker)
+    return work.answered(hit, worker, answer, status=AssignmentStatus.SUBMITTED)
+
+
+def test_every_address_of_these_views_is_in_the_table(places: dict[str, tuple[str, str]]) -> None:
+    from validation.urls import urlpatterns
+
+    mine = {
+        p.name
+        for p in urlpatterns
+        if p.callback.__module__ in {"validation.views.rounds", "validation.views.grading"}
+    }
+    assert mine == set(places)
+
+
+def test_who_may_open_them(
+    client: Client,
+    places: dict[str, tuple[str, str]],
+    outsider: User,
+    annotator: User,
+    researcher: User,
+) -> None:
+    for name, (method, path) in places.items():
+        assert getattr(client, method)(path).status_code == 302, name
+    for user in (outsider, annotator):
+        client.force_login(user)
+        for name, (method, path) in places.items():
+            assert client.get(path).status_code in {404, 405}, name
+            assert getattr(client, method)(path).status_code == 404, name
+    assert not Grade.objects.exists()
+    client.force_login(researcher)
+    opened = {name: client.get(path).status_code for name, (_, path) in places.items()}
+    assert opened == dict.fromkeys(places, 200) | {"answer-applicants": 405, "grades": 405}
+
+
+def test_a_round_of_another_project_is_not_found(
+    client: Client, found: QualificationRound, admin: User, rehearsal: Project
+) -> None:
+    client.force_login(admin)
+    for name in ("qualification-round", "grading"):
+        assert client.get(reverse(name, args=[rehearsal.slug, found.pk])).status_code == 404
+
+
+def test_changes_take_a_token(places: dict[str, tuple[str, str]], admin: User) -> None:
+    strict = Client(enforce_csrf_checks=True)
+    strict.force_login(admin)
+    for name, (method, path) in places.items():
+        if method == "post":
+            assert strict.post(path).status_code == 403, name
+
+
+# --- starting rounds
+
+
+def wanted(images: list[Image], **changes: Any) -> dict[str, Any]:
+    values = {
+        "name": "Spring",
+        "applicants": "40",
+        "reward": "2.00",
+        "needed": "8",
+        "graders": "1",
+        "exam_needed": "1",
+        "countries": "us, ca",
+        "photos": [str(image.pk) for image in images],
+        "q1_text": "Who may write “he”?",
+        "q1_choices": "Everybody\n\nNobody",
+        "q1_right": "2",
+        "step": "estimate",
+    }
+    return values | changes
+
+
+def test_a_qualification_round_is_launched_in_two_steps(
+    client: Client, project: Project, images: list[Image], researcher: User
+) -> None:
+    market.fund()
+    client.force_login(researcher)
+    url = reverse("qualification-new", args=[project.slug])
+    asked = client.post(url, wanted(images))
+    page = asked.content.decode()
+    assert "Launch 40 places, hold $80.00" in page
+    assert 'Passes with <span class="num">8 of 9</span>' in page
+    assert not Batch.objects.exists()
+    # The confirming page sends what it was given once more, and nothing else.
+    carried = dict.fromkeys(name for name, _ in asked.context["carried"])
+    again = {name: [v for n, v in asked.context["carried"] if n == name] for name in carried}
+    again |= {"step": ["launch"], "launch_key": [asked.context["launch_key"]]}
+    for _ in range(2):
+        assert client.post(url, again).status_code == 302
+    found = QualificationRound.objects.get()
+    assert (found.needed, found.exam_needed, found.graders, found.batch.name) == (8, 1, 1, "Spring")
+    unit = found.batch.units.first()
+    assert unit is not None
+    assert unit.payload["questions"] == [
+        {"id": "q1", "text": "Who may write “he”?", "choices": ["Everybody", "Nobody"], "right": 1}
+    ]
+    country = found.batch.requirements.get(qualification=None)
+    assert country.values == ["US", "CA"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"applicants": "0"}, "greater than or equal to 1"),
+        ({"photos": []}, "tick 3, 6, 9"),
+        ({"applicants": "1"}, "more sets of three than applicants"),
+        ({"reward": "free"}, "Use whole cents"),
+        ({"countries": "US, Narnia"}, "“Narnia” is no country"),
+        ({"exam_needed": "2"}, "The exam has 1 question;"),
+        ({"q1_right": "3"}, "say which choice is right"),
+        ({"q1_choices": "Only one"}, "2 to 6 choices"),
+        ({"q2_right": "1"}, "Question 2 has no text."),
+        ({"needed": "10"}, "less than or equal to 9"),
+    ],
+)
+def test_what_is_wrong_is_named_at_its_field(
+    client: Client,
+    project: Project,
+    images: list[Image],
+    researcher: User,
+    changes: dict[str, Any],
+    message: str,
+) -> None:
+    client.force_login(researcher)
+    reply = client.post(reverse("qualification-new", args=[project.slug]), wanted(images, **changes))
+    assert reply.status_code == 400
+    assert message in reply.content.decode()
+    assert not Batch.objects.exists()
+
+
+def test_change_brings_the_form_back_as_it_was(
+    client: Client, project: Project, images: list[Image], researcher: User
+) -> None:
+    client.force_login(researcher)
+    reply = client.post(reverse("qualification-new", args=[project.slug]), wanted(images, step="change"))
+    page = squeezed(reply)
+    assert page.count('name="photos"') == page.count(" checked") == 6
+    assert "Who may write “he”?" in page
+
+
+def test_a_training_round_is_launched(
+    client: Client, project: Project, images: list[Image], researcher: User
+) -> None:
+    market.fund()
+    client.force_login(researcher)
+    url = reverse("training-new", args=[project.slug])
+    values = {
+        "name": "",
+        "places": "12",
+        "reward": "1.90",
+        "countries": "",
+        "photos": [str(i.pk) for i in images],
+    }
+    asked = client.post(url, values | {"step": "estimate"})
+    assert "Launch 12 places, hold $22.80" in asked.content.decode()
+    reply = client.post(url, values | {"step": "launch", "launch_key": asked.context["launch_key"]})
+    batch = Batch.objects.get()
+    assert reply.headers["Location"] == reverse("batch-detail", args=[batch.pk])
+    assert (batch.kind, batch.name) == ("sherlock_training", "Training, 12 places")
+
+
+@pytest.mark.parametrize(
+    ("page_name", "cents", "typed"),
+    [
+        ("qualification-new", 8_000, {}),
+        ("training-new", 2_280, {"name": "Autumn", "places": "12", "reward": "1.90", "countries": ""}),
+    ],
+)
+def test_a_refused_round_says_why_and_keeps_what_was_typed(
+    client: Client,
+    project: Project,
+    images: list[Image],
+    researcher: User,
+    page_name: str,
+    cents: int,
+    typed: dict[str, str],
+) -> None:
+    market.fund(cents - 1)
+    client.force_login(researcher)
+    url = reverse(page_name, args=[project.slug])
+    values = wanted(images) if not typed else typed | {"photos": [str(image.pk) for image in images]}
+    short = client.post(url, values | {"step": "launch"})
+    page = squeezed(short)
+    most, less = format_dollars(cents), format_dollars(cents - 1)
+    assert short.status_code == 400
+    assert f"Not launched: insufficient funds: {most} will be held and the account has {less}" in page
+    assert 'value="launch"' not in page
+    assert f'name="name" value="{values["name"]}"' in page
+    assert page.count('name="photos"') == len(images)
+    assert squeezed(client.post(url, values | {"step": "change"})).count(" checked") == len(images)
+
+    market.fund(1)
+    Project.objects.update(confirm_above_cents=cents - 1)
+    page = squeezed(client.post(url, values | {"step": "launch", "typed_cost": less}))
+    assert f"{less} is another sum; type the most that this can cost, {format_usd(cents)}." in page
+    assert f'value="{less}" aria-invalid="true"' in page
+    assert page.count('name="photos"') == len(images)
+    assert not Batch.objects.exists()
+    assert client.post(url, values | {"step": "launch", "typed_cost": most}).status_code == 302
+
+
+# --- the desk
+
+
+def test_grading_without_a_script(
+    client: Client, work: Work, found: QualificationRound, researcher: User
+) -> None:
+    submission = applied(work, found, "A")
+    client.force_login(researcher)
+    url = reverse("grading", args=[work.project.slug, found.pk])
+    page = squeezed(client.get(url))
+    assert "Pair 1 of 9 waiting" in page
+    assert f"{submission.attempt.worker}, photo 1 of 3, pair 1" in page
+    assert "WORKER" not in page
+    first = Key(submission.pk, 0)
+    reply = client.post(url, {"key": str(first), "grade": "no", "note": "Not in the photo."}, follow=True)
+    page = squeezed(reply)
+    assert "Pair 1 of 8 waiting" in page or "pair 2" in page
+    assert f"?at={first}" in page
+    again = squeezed(client.get(url, {"at": str(first)}))
+    assert "Graded already" in again
+    assert 'value="Not in the photo."' in again
+    assert client.post(url, {"key": "nonsense", "grade": "no"}, follow=True).status_code == 200
+    assert Grade.objects.get().note == "Not in the photo."
+
+
+def test_several_grades_go_in_one_request(
+    client: Client, work: Work, found: QualificationRound, researcher: User
+) -> None:
+    submission = applied(work, found, "A")
+    applied(work, found, "B")
+    client.force_login(researcher)
+    url = reverse("grades", args=[work.project.slug, found.pk])
+    sent = [{"key": str(Key(submission.pk, n)), "grade": "yes", "note": ""} for n in range(5)]
+    sent.append({"key": str(Key(submission.pk, 12)), "grade": "yes", "note": ""})
+    body = json.dumps({"grades": sent, "after": str(Key(submission.pk, 6))})
+    reply = client.post(url, body, content_type="application/json").json()
+    assert Grade.objects.count() == 5
+    assert [row["key"] for row in reply["refused"]] == [str(Key(submission.pk, 12))]
+    assert reply["waiting"] == 13
+    assert reply["cards"][0]["key"] == str(Key(submission.pk, 7))
+    client.post(url, body, content_type="application/json")
+    assert Grade.objects.count() == 5
+    for bad in ("[]", "{", '{"grades": [{"key": "x", "grade": "yes"}]}', '{"grades": [{"key": 1}]}'):
+        assert client.post(url, bad, content_type="application/json").status_code == 400
+
+
+def test_the_second_grader_s_page_holds_no_grade_of_the_first(
+    client: Client, work: Work, found: QualificationRound, researcher: User, admin: User
+) -> None:
+    submission = applied(work, found, "A")
+    grade(found, submission, researcher, reasonable=3, note="Secret of the first grader")
+    client.force_login(admin)
+    url = reverse("grading", args=[work.project.slug, found.pk])
+    for page in (client.get(url), client.get(url, {"at": str(Key(submission.pk, 5))})):
+        text = page.content.decode()
+        assert "Secret" not in text
+        assert "rosa" not in text
+    body = json.dumps({"grades": [], "after": ""})
+    reply = client.post(
+        reverse("grades", args=[work.project.slug, found.pk]), body, content_type="application/json"
+    )
+    assert "Secret" not in reply.content.decode()
+    whole = client.get(reverse("qualification-round", args=[work.project.slug, found.pk])).content.decode()
+    assert "Secret" not in whole
+    assert "0 of 9 graded" in whole
+
+
+# --- the round's page
+
+
+def test_a_round_says_how_it_stands(
+    client: Client, work: Work, found: QualificationRound, researcher: User, admin: User
+) -> None:
+    first, second, third = (applied(work, found, name) for name in "ABC")
+    for grader, good in ((researcher, 9), (admin, 8)):
+        grade(found, first, grader, reasonable=good, note="Too vague.")
+        grade(found, second, grader, reasonable=6, note="Nothing points there.")
+    grade(found, third, researcher, items=range(4))
+    client.force_login(researcher)
+    url = reverse("qualification-round", args=[work.project.slug, found.pk])
+    page = squeezed(client.get(url))
+    assert "Answer 2 applicants…" in page
+    assert '<b class="num">1</b> passes and can be invited' in page
+    assert "8 of 9" in page
+    assert "0 of 9 graded" in page
+    assert "94.4% <small>of 18</small>" in page
+    assert "Answer 2 and pay $4.00" in page
+    assert '<b class="num">1</b> pair was graded differently' in page
+    assert str(first.attempt.worker.worker_id) not in re.findall(r">(\w)<", page)
+    reply = client.post(reverse("answer-applicants", args=[work.project.slug, found.pk]), follow=True)
+    job = Job.objects.get(task="validation.answer_applicants")
+    assert f'data-job-url="/api/jobs/{job.pk}/"' in reply.content.decode()
+    again = client.post(reverse("answer-applicants", args=[work.project.slug, found.pk]), follow=True)
+    assert "is under way already" in again.content.decode()
+    _decide(found, [a.first.submission for a in _ready(found)], researcher)
+    page = squeezed(client.get(url, {"show": "declined"}))
+    assert "You did not pass the qualification: 6 of 9" in page
+    assert "Nothing points there." in page
+
+
+def test_who_would_fail_without_a_reason_is_pointed_out(
+    client: Client, work: Work, images: list[Image], researcher: User
+) -> None:
+    found = qualification(work.project, images, 12)
+    work.publish(found.batch)
+    grade(found, applied(work, found, "A"), researcher, reasonable=2)
+    client.force_login(researcher)
+    page = squeezed(client.get(reverse("qualification-round", args=[work.project.slug, found.pk])))
+    assert "would not pass, and no grader has written why" in page
+    assert "Write why" in page
+    assert "applicant…" not in page
+    reply = client.post(reverse("answer-applicants", args=[work.project.slug, found.pk]), follow=True)
+    assert "Nobody is ready to be answered" in reply.content.decode()
+
+
+def test_pages_have_no_inline_style_or_script(
+    client: Client,
+    work: Work,
+    found: QualificationRound,
+    places: dict[str, tuple[str, str]],
+    researcher: User,
+) -> None:
+    grade(found, applied(work, found, "A"), researcher)
+    client.force_login(researcher)
+    for name in ("applicants", "qualification-new", "training-new", "qualification-round", "grading"):
+        page = client.get(places[name][1]).content.decode()
+        assert " style=" not in page, name
+        assert not re.search(r"<script(?![^>]*\ssrc=)(?![^>]*application/json)", page), name
+        assert not re.search(r"\son[a-z]+=", page), name
+        ids = re.findall(r'\sid="([^"]+)"', page)
+        assert sorted(ids) == sorted(set(ids)), name
+
+
+def test_as_many_queries_for_200_as_for_20(
+    client: Client, work: Work, found: QualificationRound, researcher: User, admin: User
+) -> None:
+    workers = bulk_applicants(found, 20, graders=[researcher, admin])
+    bulk_applicants(found, 5, graders=[admin], start=20)
+    _decide(found, [a.first.submission for a in _ready(found)][:10], admin)
+    slug = work.project.slug
+    pages = {
+        "round": reverse("qualification-round", args=[slug, found.pk]),
+        "passed": reverse("qualification-round", args=[slug, found.pk]) + "?show=passed",
+        "desk": reverse("grading", args=[slug, found.pk]),
+        "applicants": reverse("applicants", args=[slug]),
+        "workers": reverse("workers", args=[slug]),
+        "standing": reverse("worker-detail", args=[slug, workers[0].pk]),
+        "training": reverse("training-new", args=[slug]),
+    }
+    client.force_login(researcher)
+
+    def counted() -> Iterator[tuple[str, int]]:
+        for name, url in pages.items():
+            client.get(url)  # whatever is cached, is
+            with CaptureQueriesContext(
+                connection,
+            ) as queries:
+                assert client.get(url).status_code == 200
+            yield name, len(queries)
+
+    before = dict(counted())
+    bulk_applicants(found, 160, graders=[researcher, admin], start=25)
+    bulk_applicants(found, 15, graders=[admin], start=185)
+    _decide(found, [a.first.submission for a in _ready(found)][:100], admin)
+    assert dict(counted()) == before
+    assert max(before.values()) < 40
+
+
+# --- the command
+
+
+def test_the_command_refuses_bad_input(project: Project, images: list[Image], tmp_path: Any) -> None:
+    exam = tmp_path / "exam.json"
+    exam.write_text('[{"text": "Which?", "choices": ["a", "b"], "right": 3}]')
+    common = ["--project", project.slug, "--places"]
+    for arguments, words in (
+        (["qualification", "--project", "nowhere", "--places", "3"], "no such project"),
+        (["qualification", *common, "0"], "at least one"),
+        (["qualification", *common, "9", "--sets", "3"], "9 photos, and there are 6"),
+        (["qualification", *common, "9", "--images", "1,2"], "sets are of three"),
+        (["qualification", *common, "9", "--images", "one"], "give numbers by comma"),
+        (["qualification", *common, "9", "--needed", "12"], "1 to 9 reasonable"),
+        (["qualification", *common, "9", "--exam", str(exam)], "right is 3; use 1 to 2"),
+        (["qualification", *common, "9", "--exam", str(tmp_path / "no.json")], "No such file"),
+        (["qualification", *common, "9", "--exam-needed", "1"], "there are 0 questions"),
+        (["qualification", *common, "9", "--countries", "US,ZZ"], "ZZ is no ISO"),
+        (["training", *common, "2", "--images", "1,2,3"], "there are 3 for 2 places"),
+        (["training", *common, "-1"], "at least one"),
+    ):
+        with pytest.raises(CommandError, match=re.escape(words)) as error:
+            call_command("launch_round", *arguments)
+        assert error.value.returncode == 2
+    assert not Batch.objects.exists()

@@ -1,0 +1,157 @@
+"""Who may open the pages about judging, and send what to them. One table for all of them."""
+
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from django.urls import reverse
+
+from curation.models import Pair
+from hits.models import AuditEvent, Batch, Job, Project
+from tests.support.judging.work import Work
+from validation.domain.judging.round_material import CandidateToRate, SetToJudge
+from validation.models import JudgingRound
+from validation.services.judging import launch_comparison
+from validation.services.quality_checks import add_gold
+from validation.urls import urlpatterns
+
+pytestmark = pytest.mark.django_db
+OK, MOVED, BAD, FORBIDDEN, ABSENT = 200, 302, 400, 403, 404
+SOME_KEY = "0123456789abcdef" * 2
+
+
+@dataclass(frozen=True)
+class Page:
+    """An address below a project, and the status for a researcher; strangers get 404, whoever is not signed in moves.
+
+    ``args`` come after the project's short name. ``post``: it is posted to, with this, and takes no GET.
+    """
+
+    name: str
+    args: tuple[Any, ...] = ()
+    post: dict[str, str] | None = None
+    researcher: int = OK
+    query: str = ""
+    signed_out: int = MOVED
+    from_work: str = field(default="")  # which row of the fixture's work is the one argument
+
+
+PAGES = [
+    Page("units-new"),
+    Page("units-new", query="?kind=likert_comparison"),
+    Page("units-example", query="?kind=observation_review"),
+    Page("units-example", query="?kind=compensation", researcher=ABSENT),
+    Page("judging"),
+    Page("localization"),
+    Page("review-new"),
+    Page("judging-ratings", from_work="comparison"),
+    Page("judging-ratings", (987654,), researcher=ABSENT),
+    Page("decisions"),
+    Page("decisions", query="?kind=likert_comparison"),
+    Page("decisions", query="?kind=localization_match", researcher=ABSENT),
+    Page("decision-file", (987654,), researcher=ABSENT),
+    Page("ask-more", from_work="round"),
+    Page("planner"),
+    Page("judging-report"),
+    Page("judging-report", query="?kind=nonsense", researcher=ABSENT),
+    Page("judging-report-compute", post={"kind": "observation_review"}, researcher=MOVED),
+    Page("judging-texts", ("observation_review", "reasonable"), researcher=ABSENT),
+    Page("judging-item", ("observation_review", SOME_KEY), researcher=ABSENT),
+    Page("judging-rows", post={"kind": "observation_review"}, researcher=MOVED),
+    Page("judging-rows-file", ("observation_review", "rows.csv"), researcher=ABSENT),
+    Page("gold"),
+    Page("gold", query="?kind=likert_comparison"),
+    Page("gold", query="?kind=localization_match", researcher=ABSENT),
+    Page("gold-choose"),
+    Page("gold-new", researcher=ABSENT),
+    Page("gold-new", query="?kind=observation_review&unit=987654", researcher=ABSENT),
+    Page("gold-edit", (987654,), researcher=ABSENT),
+    Page("gold-edit", from_work="gold"),
+    Page("gold-switch", (987654,), post={"on": "no"}, researcher=ABSENT),
+    Page("gold-switch", from_work="gold", post={"on": "no"}, researcher=MOVED),
+    Page("api-judging-report", ("observation_review",), researcher=ABSENT, signed_out=FORBIDDEN),
+]
+
+
+@pytest.fixture
+def rows(work: Work) -> dict[str, Any]:
+    """Return what addresses name: a comparison batch, a pair."""
+    mine = work.observed(work.image(1), worker="AUTHOR")
+    others = work.observed(work.image(2), worker="OTHER")
+    wanted = SetToJudge(
+        id="1",
+        gold=mine[0].instance_id,
+        image_id=mine[0].image_id,
+        boxes=mine[0].boxes,
+        candidates=[CandidateToRate(o.instance_id, o.inference) for o in others],
+    )
+    batch, _ = launch_comparison(project=work.project, sets=[wanted], by=None)
+    return {
+        "comparison": batch.pk,
+        "round": JudgingRound.objects.get(batch=batch).pk,
+        "pair": mine[0].instance_id,
+        "gold": add_gold(unit=batch.units.get(), expected={others[0].instance_id: [1]}, by=None).pk,
+    }
+
+
+def url(page: Page, project: Project, rows: dict[str, Any]) -> str:
+    args = (rows[page.from_work], *page.args) if page.from_work else page.args
+    return reverse(page.name, args=[project.slug, *args]) + page.query
+
+
+def call(client: Client, page: Page, address: str) -> int:
+    reply = client.get(address) if page.post is None else client.post(address, page.post)
+    return int(reply.status_code)
+
+
+def traces() -> tuple[int, ...]:
+    return tuple(model.objects.count() for model in (AuditEvent, Job, Batch, Pair))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_who_may_open_it(
+    page: Page,
+    client: Client,
+    project: Project,
+    rows: dict[str, Any],
+    annotator: User,
+    outsider: User,
+    researcher: User,
+) -> None:
+    address = url(page, project, rows)
+    assert call(client, page, address) == page.signed_out
+    before = traces()
+    for stranger in (annotator, outsider):
+        client.force_login(stranger)
+        assert call(client, page, address) == ABSENT
+    assert traces() == before
+    client.force_login(researcher)
+    assert call(client, page, address) == page.researcher
+    if page.post is not None:
+        assert client.get(address).status_code == 405
+
+
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if page.name != "judging-ratings"], ids=lambda page: page.name
+)
+def test_posting_needs_the_token(
+    page: Page, project: Project, rows: dict[str, Any], researcher: User
+) -> None:
+    client = Client(enforce_csrf_checks=True)
+    client.force_login(researcher)
+    before = traces()
+    reply = client.post(url(page, project, rows), page.post or {"step": "launch"})
+    assert reply.status_code in {FORBIDDEN, 405}
+    assert traces() == before
+
+
+def test_every_page_about_judging_is_in_the_table() -> None:
+    about = {
+        str(pattern.name)
+        for pattern in urlpatterns
+        if re.search(r"/(judging|gold|launch)/", f"/{pattern.pattern}")
+    }
+    assert about == {page.name for page in PAGES}

@@ -1,0 +1,254 @@
+"""The localization page: who may see it, launching in two steps, and what it shows."""
+
+import re
+from pathlib import Path
+
+import pytest
+from django.contrib.auth.models import User
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+
+from hits.domain.workers.qualification_pools import Pool
+from hits.models import Assignment, Batch, Hit, Image, Unit
+from tests.support import market
+from tests.support.judging.applicants import qualification
+from tests.support.judging.work import Work
+from tests.support.pages import squeezed
+from validation.models import JudgingRound
+from validation.services.imports import import_judgments
+from validation.services.localization import launch_localization
+
+pytestmark = pytest.mark.django_db
+VALUES = {"name": "Baseline", "n": "2", "seed": "7", "assignments": "3", "reward": "0.50", "pool": ""}
+
+
+@pytest.fixture
+def url(work: Work) -> str:
+    """Return the page's address."""
+    return reverse("localization", args=[work.project.slug])
+
+
+@pytest.fixture
+def images(work: Work) -> list[Image]:
+    """Return three images that can be matched."""
+    found = [work.image(n) for n in range(3)]
+    for image in found:
+        work.observed(image, worker=f"AUTHOR{image.pk}", count=4)
+    return found
+
+
+def _match(work: Work, hit: Hit, worker: str, *, swap: bool) -> None:
+    truth = hit.unit.payload["truth"]
+    regions = list(truth.values())
+    if swap:
+        regions[0], regions[1] = regions[1], regions[0]
+    rows = [{"inference": one, "region": region} for one, region in zip(truth, regions, strict=True)]
+    work.answered(hit, worker, {"matches": rows})
+
+
+@pytest.mark.parametrize(
+    ("who", "status"), [("outsider", 404), ("annotator", 404), ("researcher", 200), ("admin", 200)]
+)
+def test_who_may_see_and_launch(
+    client: Client, url: str, images: list[Image], who: str, status: int, request: pytest.FixtureRequest
+) -> None:
+    market.fund()
+    client.force_login(request.getfixturevalue(who))
+    assert client.get(url).status_code == status
+    assert client.post(url, VALUES | {"step": "estimate"}).status_code == status
+    assert client.post(url, VALUES | {"step": "launch"}).status_code == (302 if status == 200 else status)
+    assert Batch.objects.filter(kind="localization_match").exists() == (status == 200)
+
+
+def test_strangers_sign_in_and_a_post_needs_its_token(
+    client: Client, url: str, images: list[Image], researcher: User
+) -> None:
+    assert client.get(url)["Location"].startswith("/sign-in/")
+    strict = Client(enforce_csrf_checks=True)
+    strict.force_login(researcher)
+    assert strict.post(url, VALUES | {"step": "launch"}).status_code == 403
+    assert not Batch.objects.filter(kind="localization_match").exists()
+
+
+def test_a_round_is_launched_in_two_steps_and_once(
+    client: Client, url: str, images: list[Image], researcher: User
+) -> None:
+    market.fund()
+    client.force_login(researcher)
+    asked = client.post(url, VALUES | {"step": "estimate"})
+    assert "Launch 2 tasks, hold $3.00" in squeezed(asked)
+    assert not Batch.objects.filter(kind="localization_match").exists()
+    sent = VALUES | {"step": "launch", "launch_key": asked.context["launch_key"]}
+    for _ in range(2):
+        assert client.post(url, sent).status_code == 302
+    batch = Batch.objects.get(kind="localization_match")
+    assert (batch.name, batch.units.count(), batch.opinions, batch.reward_cents) == ("Baseline", 2, 3, 50)
+    assert JudgingRound.objects.get(batch=batch).selection["seed"] == 7
+    page = squeezed(client.get(url))
+    assert "1 photo not sent out yet, 3 in all" in page
+    assert "at random, seed 7" in page
+    assert "0 of 6" in page
+
+
+def test_photos_that_were_sent_out_are_drawn_again_when_asked(
+    client: Client, url: str, work: Work, images: list[Image], researcher: User
+) -> None:
+    market.fund()
+    launch_localization(project=work.project, n=None, seed=1, by=None)
+    client.force_login(researcher)
+    refused = client.post(url, VALUES | {"step": "launch"})
+    assert refused.status_code == 400
+    assert "There are 0; use that or fewer." in squeezed(refused)
+    asked = client.post(url, VALUES | {"step": "estimate", "again": "on"})
+    assert '<input type="hidden" name="again" value="True">' in squeezed(asked)
+    assert client.post(url, VALUES | {"step": "launch", "again": "True"}).status_code == 302
+
+
+def test_a_refusal_says_why_and_keeps_what_was_typed(
+    client: Client, url: str, images: list[Image], researcher: User
+) -> None:
+    market.fund(299)
+    client.force_login(researcher)
+    short = client.post(url, VALUES | {"step": "launch"})
+    assert short.status_code == 400
+    page = squeezed(short)
+    assert "$3.00 will be held and the account has $2.99" in page
+    for name, value in VALUES.items():
+        assert f'name="{name}" value="{value}"' in page
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"n": "4"}, "There are 3; use that or fewer."),
+        ({"n": "0"}, "greater than or equal to 1"),
+        ({"seed": "-1"}, "greater than or equal to 0"),
+        ({"reward": "free"}, "Use whole cents"),
+        ({"pool": "everyone"}, "Select a valid choice"),
+    ],
+)
+def test_slips_are_named_at_their_field(
+    client: Client, url: str, images: list[Image], researcher: User, change: dict[str, str], said: str
+) -> None:
+    client.force_login(researcher)
+    reply = client.post(url, VALUES | change | {"step": "launch"})
+    assert reply.status_code == 400
+    assert said in squeezed(reply)
+
+
+def test_a_round_can_be_kept_for_qualified_workers(
+    client: Client, url: str, images: list[Image], researcher: User
+) -> None:
+    market.fund()
+    client.force_login(researcher)
+    assert client.post(url, VALUES | {"step": "launch", "pool": "qualified"}).status_code == 302
+    batch = Batch.objects.get(kind="localization_match")
+    slugs = {row.qualification.slug for row in batch.requirements.all() if row.qualification}
+    assert slugs == {Pool.QUALIFIED.value, Pool.EXCLUDED.value}
+
+
+def test_an_old_page_that_names_nobody_stays_with_qualified_workers_through_both_steps(
+    client: Client, url: str, work: Work, images: list[Image], researcher: User
+) -> None:
+    market.fund()
+    qualification(work.project, [work.image(n) for n in range(3)], 5)
+    client.force_login(researcher)
+    old = {name: value for name, value in VALUES.items() if name != "pool"}
+    page = client.post(url, old | {"step": "estimate"}).content.decode()
+    carried = dict(re.findall(r'<input type="hidden" name="([\w-]+)" value="([^"]*)"', page))
+    assert carried["n"] == "2"
+    assert client.post(url, carried | {"step": "launch"}).status_code == 302
+    batch = Batch.objects.get(kind="localization_match")
+    assert ("qualified", "Exists") in batch.requirements.values_list("qualification__slug", "comparator")
+
+
+def test_an_empty_page_says_what_is_missing(client: Client, url: str, researcher: User) -> None:
+    client.force_login(researcher)
+    page = squeezed(client.get(url))
+    assert "No photo can be matched yet" in page
+    assert "Nothing has been matched yet" in page
+
+
+class TestResults:
+    def test_figures_and_errors(
+        self, client: Client, url: str, work: Work, images: list[Image], researcher: User
+    ) -> None:
+        batch, _ = launch_localization(project=work.project, n=2, seed=1, by=None)
+        work.publish(batch)
+        first, second = Hit.objects.filter(unit__batch=batch).order_by("pk")
+        _match(work, first, "JUDGE1", swap=False)
+        _match(work, first, "JUDGE2", swap=False)
+        _match(work, second, "JUDGE1", swap=True)
+        client.force_login(researcher)
+        page = squeezed(client.get(url))
+        assert "75.0% <small>mean of 2 photos</small>" in page
+        assert "Too few for an interval" in page
+        assert "25.0%" in page  # by chance, of four
+        assert "1 <small>of 2</small>" in page
+        assert page.index("2 of 4 right") < page.index("8 of 8 right"), "most errors first"
+        row = Assignment.objects.get(hit=second)
+        link = reverse("assignment-detail", args=[row.pk])
+        assert page.count(f'<a class="num" href="{link}">W-{row.worker_id}</a>') == 2
+        desk = squeezed(client.get(link))
+        texts = {row["id"]: row["text"] for row in second.unit.payload["inferences"]}
+        for match in row.submission.answer["matches"]:
+            place = [region["id"] for region in second.unit.payload["regions"]].index(match["region"]) + 1
+            said = f'<td>{texts[match["inference"]]}</td><td class="given"><b>Region {place}</b></td>'
+            assert said in desk, "the review desk shows the answer in words"
+        assert desk.count("Region ") >= 8, "and the regions on the photo"
+        assert "JUDGE1" not in page, "the marketplace's worker id is not shown"
+
+    def test_the_page_has_no_inline_style_or_script(
+        self, client: Client, url: str, work: Work, images: list[Image], researcher: User
+    ) -> None:
+        client.force_login(researcher)
+        batch, _ = launch_localization(project=work.project, n=1, seed=1, by=None)
+        work.publish(batch)
+        _match(work, Hit.objects.get(unit__batch=batch), "JUDGE1", swap=True)
+        page = client.get(url).content.decode()
+        assert " style=" not in page
+        assert not re.search(r"<script(?![^>]*\ssrc=)(?![^>]*application/json)", page)
+        ids = re.findall(r'\sid="([^"]+)"', page)
+        assert sorted(ids) == sorted(set(ids))
+
+    def test_queries_do_not_grow_with_photos_and_matchings(
+        self, client: Client, url: str, work: Work, images: list[Image], researcher: User
+    ) -> None:
+        client.force_login(researcher)
+
+        def more(n: int, *workers: str) -> None:
+            batch, _ = launch_localization(project=work.project, n=n, seed=1, by=None)
+            work.publish(batch)
+            for hit in Hit.objects.filter(unit__batch=batch):
+                for worker in workers:
+                    _match(work, hit, worker, swap=True)
+
+        more(1, "JUDGE1")
+        client.get(url)
+        before = _queries(client, url)
+        more(2, "JUDGE1", "JUDGE2")
+        assert _queries(client, url) == before
+
+
+def _queries(client: Client, url: str) -> int:
+    with CaptureQueriesContext(connection) as caught:
+        client.get(url)
+    return len(caught)
+
+
+def test_a_file_that_matches_half_a_photo_is_shown_too(
+    client: Client, url: str, work: Work, images: list[Image], researcher: User, tmp_path: Path
+) -> None:
+    batch, _ = launch_localization(project=work.project, n=1, seed=1, by=None)
+    unit = Unit.objects.get(batch=batch)
+    first = next(iter(unit.payload["truth"]))
+    path = tmp_path / "rows.csv"
+    path.write_text(
+        f"item,dimension,label,rater\n{unit.payload['set']}/{first},match,another region than any,R\n"
+    )
+    import_judgments(project=work.project, kind="localization_match", path=path)
+    client.force_login(researcher)
+    page = squeezed(client.get(url))
+    assert '<span class="dot obs obs-0">–</span>' in page

@@ -1,0 +1,274 @@
+"""The pages about workers: who may open them, what they show, and as many questions for many as for few."""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import pytest
+from django.contrib.auth.models import User
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+
+from hits.models import AuditEvent, Demographics, Hit, Image, Project, Worker
+from tests.support.judging.crowd import crowd, pair_of
+from tests.support.judging.work import Work, review
+from validation.domain.qualification.worker_rules import Rule
+from validation.domain.qualification.worker_status import Measure, Standing
+from validation.models import StandingChange, StandingProposal
+from validation.services import worker_rules
+from validation.services.judging import launch_review
+from validation.services.worker_status import change_standing
+
+pytestmark = pytest.mark.django_db(transaction=True)
+OK, MOVED, BAD, FORBIDDEN, ABSENT = 200, 302, 400, 403, 404
+
+
+@dataclass(frozen=True)
+class Page:
+    """An address below a project, and the status for researcher and admin; strangers get 404."""
+
+    name: str
+    key: str = ""
+    post: dict[str, str] | None = None
+    researcher: int = OK
+    admin: int = OK
+
+
+PAGES = [
+    Page("workers"),
+    Page("worker-detail", "worker"),
+    Page("worker-standing", "worker", {"standing": "paused", "reason": "Why"}, MOVED, MOVED),
+    Page("worker-forget", "worker", {}, FORBIDDEN, MOVED),
+    Page("training-desk"),
+    Page("training-answer", "nothing", {"outcome": "again"}, ABSENT, ABSENT),
+    Page("standing-rules"),
+    Page("rule-new"),
+    Page("rules-look", "", {}, MOVED, MOVED),
+    Page("rule-edit", "rule"),
+    Page("rule-switch", "rule", {"on": "no"}, MOVED, MOVED),
+    Page("proposal-decide", "proposal", {"answer": "dismiss", "reason": "Why"}, MOVED, MOVED),
+]
+
+
+@pytest.fixture
+def image(make_image: Callable[..., Image]) -> Image:
+    return make_image(1)
+
+
+@pytest.fixture
+def worker(project: Project, image: Image) -> Worker:
+    return crowd(project, image, 1, each=4, rejected=1)[0]
+
+
+@pytest.fixture
+def proposal(project: Project, worker: Worker) -> StandingProposal:
+    rule = Rule(Measure.APPROVED_SHARE, 90, 50, 2)
+    worker_rules.save_rule(project=project, name="Approved", rule=rule, proposes=Standing.PAUSED, by=None)
+    worker_rules.evaluate_all()
+    return StandingProposal.objects.get()
+
+
+def url(page: Page, project: Project, proposal: StandingProposal) -> str:
+    keys = {
+        "worker": [proposal.worker_id],
+        "rule": [proposal.rule_id],
+        "proposal": [proposal.pk],
+        "nothing": [987654],
+    }
+    return reverse(page.name, args=[project.slug, *keys.get(page.key, [])])
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_who_may_open_it(
+    page: Page,
+    client: Client,
+    project: Project,
+    proposal: StandingProposal,
+    annotator: User,
+    outsider: User,
+    researcher: User,
+    admin: User,
+) -> None:
+    address = url(page, project, proposal)
+
+    def call() -> int:
+        return int(
+            (client.get(address) if page.post is None else client.post(address, page.post)).status_code
+        )
+
+    assert call() == MOVED  # to the sign-in
+    before = (StandingChange.objects.count(), AuditEvent.objects.count())
+    for stranger in (annotator, outsider):
+        client.force_login(stranger)
+        assert call() == ABSENT
+    assert (StandingChange.objects.count(), AuditEvent.objects.count()) == before
+    for member, status in ((researcher, page.researcher), (admin, page.admin)):
+        client.force_login(member)
+        assert call() == status, member
+    if page.post is not None:
+        assert client.get(address).status_code == 405
+
+
+def test_another_projects_worker_rule_and_proposal_are_absent(
+    client: Client, rehearsal: Project, proposal: StandingProposal, admin: User
+) -> None:
+    client.force_login(admin)
+    for page in PAGES:
+        if page.key:
+            address = url(page, rehearsal, proposal)
+            reply = client.get(address) if page.post is None else client.post(address, page.post)
+            assert reply.status_code == ABSENT, page.name
+    assert not StandingChange.objects.exists()
+
+
+def test_the_list_filters_searches_and_pages(
+    client: Client, project: Project, image: Image, researcher: User
+) -> None:
+    workers = crowd(project, image, 60)
+    change_standing(project=project, worker=workers[3], standing=Standing.PAUSED, reason="Why", by=researcher)
+    client.force_login(researcher)
+    address = reverse("workers", args=[project.slug])
+
+    def shown(**query: str) -> list[int]:
+        page = client.get(address, query).content.decode()
+        assert not any(worker.worker_id in page for worker in workers)
+        return [int(found) for found in re.findall(r"<b>W-(\d+)</b>", page)]
+
+    keys = [worker.pk for worker in workers]
+    assert shown() == keys[:50]
+    assert shown(page="2") == keys[50:]
+    assert shown(standing="paused") == [keys[3]]
+    assert shown(standing="active", page="2") == keys[51:]
+    assert shown(standing="nonsense") == keys[:50]
+    for search in (f"W-{keys[7]}", f" w{keys[7]}", str(keys[7])):
+        assert shown(q=search) == [keys[7]]
+    for nobody in ("W-0", "wilma", "<b>", "9" * 30):
+        assert shown(q=nobody) == []
+
+
+def test_a_workers_page_shows_figures_with_their_wholes_and_the_history(
+    client: Client, work: Work, worker: Worker, image: Image, researcher: User
+) -> None:
+    project = work.project
+    pairs = [pair_of(worker, image, number) for number in (1, 2, 3)]
+    batch, _ = launch_review(project=project, observations=pairs, by=None)
+    work.publish(batch)
+    for hit, word in zip(
+        Hit.objects.filter(unit__batch=batch).order_by("pk"), ("highly", "un", "highly"), strict=True
+    ):
+        work.answered(hit, "JUDGE", review(word))
+    change_standing(
+        project=project, worker=worker, standing=Standing.PAUSED, reason="Too large.", by=researcher
+    )
+    client.force_login(researcher)
+    page = " ".join(
+        client.get(reverse("worker-detail", args=[project.slug, worker.pk])).content.decode().split()
+    )
+    for text in (
+        "<dd>3 <small>of 4 decided</small></dd>",
+        "<dd>4 min</dd>",
+        "over 3 submissions",
+        "<dd>$16.50</dd>",
+        "mean $16.50, target $15.00",
+        "<dd>2.0</dd>",
+        "8 shown, 4 ignored, 4 submissions",
+        "66.7% <small>of 3</small>",
+        "100.0% <small>of 3</small>",
+        "Agreed to consent text v1",
+        "4 submissions in Batch",
+        "3 approved, 1 rejected",
+        "Standing: paused",
+        "Granted “excluded”",
+        "“Too large.”",
+        f"Reinstate {worker}…",
+    ):
+        assert text in page, text
+    assert worker.worker_id not in page
+    assert f"Block {worker}…" not in page
+    assert page.count('<li class="yes">') == 2
+
+
+def test_an_admin_sees_the_block_and_deletes_what_a_worker_said_of_themselves(
+    client: Client, project: Project, worker: Worker, admin: User
+) -> None:
+    Demographics.objects.create(project=project, worker=worker, answers={"age": "25-34"})
+    client.force_login(admin)
+    address = reverse("worker-detail", args=[project.slug, worker.pk])
+    page = client.get(address).content.decode()
+    assert f"Block {worker}…" in page
+    assert "25-34" not in page
+    for _ in range(2):
+        assert client.post(reverse("worker-forget", args=[project.slug, worker.pk])).status_code == MOVED
+    assert not Demographics.objects.exists()
+    assert AuditEvent.objects.filter(action="demographics.delete").count() == 1
+    assert "Delete these answers" not in client.get(address).content.decode()
+
+
+def test_a_researcher_who_forges_a_block_is_told_and_nothing_is_written(
+    client: Client, project: Project, worker: Worker, researcher: User
+) -> None:
+    client.force_login(researcher)
+    address = reverse("worker-standing", args=[project.slug, worker.pk])
+    for standing, words in (
+        ("blocked", "Only an admin"),
+        ("applied", "cannot become applied here"),
+        ("trained", "cannot become trained here"),
+        ("x", "Choose where"),
+    ):
+        page = client.post(address, {"standing": standing, "reason": "Why"}, follow=True).content.decode()
+        assert words in page
+    assert not StandingChange.objects.exists()
+
+
+def test_a_worker_comes_back_as_what_they_were_or_to_train_again(
+    client: Client, project: Project, worker: Worker, researcher: User
+) -> None:
+    client.force_login(researcher)
+    address = reverse("worker-detail", args=[project.slug, worker.pk])
+    act = reverse("worker-standing", args=[project.slug, worker.pk])
+    change_standing(project=project, worker=worker, standing=Standing.TRAINED, reason="Ready.", by=researcher)
+    client.post(act, {"standing": "dequalified", "reason": "Too large."})
+    page = client.get(address).content.decode()
+    assert re.findall(r'<option value="(\w+)">', page) == ["trained", "qualified"]
+    for _ in range(2):  # a lost request that is sent again
+        client.post(act, {"standing": "qualified", "reason": "Train once more."})
+    words = [change.standing for change in StandingChange.objects.order_by("pk")]
+    assert words == ["trained", "dequalified", "qualified"]
+
+
+@pytest.mark.parametrize("name", ["workers", "worker-detail", "standing-rules", "rule-new", "training-desk"])
+def test_queries_do_not_grow_with_workers(
+    client: Client, project: Project, image: Image, researcher: User, name: str
+) -> None:
+    client.force_login(researcher)
+    rule = Rule(Measure.APPROVED_SHARE, 90, 50, 1)
+    worker_rules.save_rule(project=project, name="Approved", rule=rule, proposes=Standing.PAUSED, by=None)
+    body = {
+        "name": "R",
+        "measure": "acceptable_share",
+        "below": "80",
+        "window": "50",
+        "at_least": "1",
+        "proposes": "paused",
+        "step": "preview",
+    }
+
+    def more(count: int) -> Worker:
+        workers = crowd(project, image, count, each=2, rejected=1)
+        pair_of(workers[0], image, 1)
+        change_standing(project=project, worker=workers[1], standing=Standing.PAUSED, reason="Why", by=None)
+        worker_rules.evaluate_all()
+        return workers[0]
+
+    def count(worker: Worker) -> int:
+        address = reverse(name, args=[project.slug, worker.pk] if name == "worker-detail" else [project.slug])
+        call = (lambda: client.post(address, body)) if name == "rule-new" else (lambda: client.get(address))
+        call()  # sessions and caches are warm
+        with CaptureQueriesContext(connection) as seen:
+            assert call().status_code == OK
+        return len(seen)
+
+    few = count(more(20))
+    assert count(more(180)) == few
