@@ -262,12 +262,12 @@ class HitKind(ABC):
         They find ``unit``, ``answer`` (``None`` where there is none), ``images`` (facts in the order of
         ``image_ids``), ``marks``, ``unit_lines``, ``lines`` and ``evidence`` in their context.
         """
-        return [f"{self.name}/evidence.html", "hits/evidence.html"]
+        return [f"{self.name}/evidence.html", "hits/review/evidence.html"]
 
     @property
     def review_templates(self) -> list[str]:
         """Templates of a submission on the review page, the kind's own first; the usual one shows the evidence."""
-        return [f"{self.name}/review.html", "hits/_evidence.html"]
+        return [f"{self.name}/review.html", "hits/review/_evidence.html"]
 
     def evidence(self, unit: Mapping[str, Any], answer: Mapping[str, Any]) -> dict[str, Any]:
         """Return what the kind's own evidence template needs beside the unit and the answer."""

@@ -153,7 +153,7 @@ class Family(ABC):
     @property
     def row_templates(self) -> list[str]:
         """Templates of a ``row`` of a compared ``part`` in lists of changes: the family's own, then its fields."""
-        return [f"{self.name}/row.html", "curation/version_row.html"]
+        return [f"{self.name}/row.html", "curation/versions/version_row.html"]
 
     def statistics(self) -> Accumulator:
         """Return what counts a version's rows."""
@@ -162,7 +162,7 @@ class Family(ABC):
     @property
     def statistics_templates(self) -> list[str]:
         """Templates of a version's statistics, as entries of a list: the family's own first, counts as fallback."""
-        return [f"{self.name}/statistics.html", "curation/version_statistics.html"]
+        return [f"{self.name}/statistics.html", "curation/versions/version_statistics.html"]
 
     def counts(self, statistics: Mapping[str, Any]) -> Mapping[str, int]:
         """Return how many rows of each part a sealed version holds, by its statistics."""

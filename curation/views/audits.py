@@ -78,7 +78,7 @@ def audit_list(request: HttpRequest, project: Project) -> HttpResponse:
         "codebook": form.chosen if look else None,
         "pairs": bool(splits),
     }
-    return render(request, "curation/audits.html", context, status=400 if form.errors else 200)
+    return render(request, "curation/audits/audits.html", context, status=400 if form.errors else 200)
 
 
 def _create(request: HttpRequest, project: Project, form: AuditForm) -> HttpResponse:
@@ -131,7 +131,7 @@ def audit_detail(request: HttpRequest, audit: Audit) -> HttpResponse:
         "recipe": Recipe.from_row(audit.sample),
         "may_close": selectors.may_close(request.user, audit),
     }
-    return render(request, "curation/audit.html", context)
+    return render(request, "curation/audits/audit.html", context)
 
 
 def _context(audit: Audit, codebook: Codebook) -> dict[str, Any]:
@@ -155,7 +155,7 @@ def audit_read(request: HttpRequest, audit: Audit) -> HttpResponse:
         there = reverse("curation-audit-item", args=[audit.project.slug, audit.pk, desk.place])
         return redirect(f"{there}?saved={saved}" if (saved := _saved(request)) else there)
     context = _context(audit, selectors.codebook_of(audit)) | {"desk": desk}
-    return render(request, "curation/audit_done.html", context)
+    return render(request, "curation/audits/audit_done.html", context)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -187,7 +187,7 @@ def audit_item(request: HttpRequest, audit: Audit, place: int) -> HttpResponse:
         "max_note": services.MOST_NOTE,
         "wrong": wrong,
     }
-    return render(request, "curation/audit_read.html", context, status=400 if wrong else 200)
+    return render(request, "curation/audits/audit_read.html", context, status=400 if wrong else 200)
 
 
 def _keep(request: HttpRequest, audit: Audit, place: int, given: Mapping[str, list[str]]) -> HttpResponse:
@@ -244,7 +244,7 @@ def audit_settle(request: HttpRequest, audit: Audit, place: int) -> HttpResponse
         "max_note": services.MOST_NOTE,
         "wrong": wrong,
     }
-    return render(request, "curation/audit_read.html", context, status=400 if wrong else 200)
+    return render(request, "curation/audits/audit_read.html", context, status=400 if wrong else 200)
 
 
 def _settle(request: HttpRequest, audit: Audit, place: int, given: Mapping[str, list[str]]) -> HttpResponse:

@@ -183,7 +183,7 @@ def _page(
         "undoable": undoable,
         **_preview(request, project),
     }
-    return render(request, "curation/curation.html", context, status=status)
+    return render(request, "curation/duplicates/curation.html", context, status=status)
 
 
 def _preview(request: HttpRequest, project: Project) -> dict[str, Any]:

@@ -114,7 +114,7 @@ def feature_list(request: HttpRequest, project: Project) -> HttpResponse:
             else:
                 messages.success(request, "The features are queued; each shard is a part of the job.")
                 return redirect("curation-features", project.slug)
-    return render(request, "curation/features.html", _context(project, form), status=status)
+    return render(request, "curation/features/features.html", _context(project, form), status=status)
 
 
 def _context(project: Project, form: FeaturesForm) -> dict[str, Any]:

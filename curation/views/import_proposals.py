@@ -103,4 +103,4 @@ def import_file(request: HttpRequest, project: Project) -> HttpResponse:
         "images": project.images.filter(withdrawn_at__isnull=True).exists(),
         "job": job_open if job_open is not None and job_open.state in OPEN_JOB_STATES else None,
     }
-    return render(request, "curation/import_proposals.html", context, status=status)
+    return render(request, "curation/proposals/import_proposals.html", context, status=status)

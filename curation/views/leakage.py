@@ -187,7 +187,7 @@ def _page(
     }
     if run is not None:
         context |= _looked_through(request, run)
-    return render(request, "curation/leakage.html", context, status=status)
+    return render(request, "curation/sources/leakage.html", context, status=status)
 
 
 def _chosen(found: Sequence[LeakageRun], wanted: str) -> LeakageRun | None:

@@ -163,7 +163,7 @@ def proposals(request: HttpRequest, project: Project) -> HttpResponse:
         "paper_solvable": PAPER_SOLVABLE,
         "import_form": file_form(),
     }
-    return render(request, "curation/proposals.html", context, status=status)
+    return render(request, "curation/proposals/proposals.html", context, status=status)
 
 
 @require_safe
@@ -194,7 +194,7 @@ def proposal_run(request: HttpRequest, project: Project, run_id: int) -> HttpRes
         "failed": next((job for job in mine if job.error), None),
         "paper_solvable": PAPER_SOLVABLE,
     }
-    return render(request, "curation/proposals_run.html", context)
+    return render(request, "curation/proposals/proposals_run.html", context)
 
 
 @require_POST

@@ -109,7 +109,7 @@ def _list(
         "pairs": collected.accepted(project).count(),
         "rounds": [(found, found.sets.count(), _skips(found)) for found in rounds(project)],
     }
-    return render(request, "curation/rounds.html", context, status=status)
+    return render(request, "curation/comparison/rounds.html", context, status=status)
 
 
 def _skips(found: ComparisonRound) -> list[tuple[str, str, int]]:
@@ -150,7 +150,7 @@ def comparison_round(request: HttpRequest, project: Project, round_id: int) -> H
             confirm = form.estimate(project)
     context = _about(project, found) | _sets(request, project, found)
     context |= {"form": form, "kind": form.kind} | confirm
-    return render(request, "curation/round.html", context, status=status)
+    return render(request, "curation/comparison/round.html", context, status=status)
 
 
 def _about(project: Project, found: ComparisonRound) -> dict[str, Any]:
@@ -231,7 +231,7 @@ def round_skipped(request: HttpRequest, project: Project, round_id: int) -> Http
         "rows": [(row, REASONS.get(row.reason, row.reason), texts.get(row.instance)) for row in page],
         "plot": _plot(found),
     }
-    return render(request, "curation/round_skipped.html", context)
+    return render(request, "curation/comparison/round_skipped.html", context)
 
 
 def _plot(found: ComparisonRound) -> plots.Histogram | None:

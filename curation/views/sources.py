@@ -99,7 +99,7 @@ def _page(
         "form": form,
         "collections": [(source.value, TITLES[source]) for source in FORMS],
     }
-    return render(request, "curation/sources.html", context, status=status)
+    return render(request, "curation/sources/sources.html", context, status=status)
 
 
 def commands(project: Project) -> list[ImportCommand]:

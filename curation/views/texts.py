@@ -125,7 +125,7 @@ def _page(
             for row in stored.finished(project).defer("result").exclude(pk__in=shown)[:EARLIER_SHOWN]
         ],
     }
-    return render(request, "curation/texts.html", context, status=status)
+    return render(request, "curation/texts/texts.html", context, status=status)
 
 
 def _facts(project: Project, row: TextAnalysis) -> dict[str, Any]:

@@ -94,7 +94,7 @@ def version_list(request: HttpRequest, project: Project) -> HttpResponse:
         "form": form,
         "chosen": chosen,
     }
-    return render(request, "curation/versions.html", context, status=status)
+    return render(request, "curation/versions/versions.html", context, status=status)
 
 
 @require_safe
@@ -124,7 +124,7 @@ def version_detail(request: HttpRequest, version: DatasetVersion) -> HttpRespons
     }
     context |= _sealed(version) if version.is_sealed else _draft(version)
     context |= _changes(family, context)
-    return render(request, "curation/version.html", context)
+    return render(request, "curation/versions/version.html", context)
 
 
 def _counts(version: DatasetVersion, family: Family) -> list[int | str]:

@@ -250,7 +250,7 @@ def people_links(context: RequestContext) -> list[dict[str, Any]]:
     return links
 
 
-@register.inclusion_tag("hits/_no_worker.html")
+@register.inclusion_tag("hits/task/_no_worker.html")
 def worker_banner() -> dict[str, Any]:
     """Say so when work is queued and nothing that does it has been heard of for a minute."""
     return {"idle": idle_queue()}

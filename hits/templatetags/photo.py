@@ -35,7 +35,7 @@ class Tab:
     y: int
 
 
-@register.inclusion_tag("hits/_photo.html")
+@register.inclusion_tag("hits/images/_photo.html")
 def photo(image: ImageFacts, groups: Iterable[Mapping[str, Any]] = ()) -> dict[str, Any]:
     """Draw ``image`` with the boxes of ``groups``, smaller boxes on top."""
     tabs = [

@@ -81,4 +81,4 @@ def _page(request: HttpRequest, image: Image, form: ImageForm, status: int) -> H
         "changes": changes_of(image)[:CHANGES_SHOWN],
         "longest_reason": take_down.LONGEST_REASON,
     }
-    return render(request, "hits/image.html", context, status=status)
+    return render(request, "hits/images/image.html", context, status=status)

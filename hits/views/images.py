@@ -56,7 +56,7 @@ def _photos(request: HttpRequest, project: Project, problems: list[str]) -> Http
         "licence": request.POST.get("licence", ""),
         "accept": ",".join(sorted(SUFFIXES)),
     }
-    return render(request, "hits/images.html", context, status=400 if problems else 200)
+    return render(request, "hits/images/images.html", context, status=400 if problems else 200)
 
 
 def _import(request: HttpRequest, project: Project) -> tuple[list[str], int, int]:

@@ -30,7 +30,7 @@ from hits.views.who import person
 def project_instructions(request: HttpRequest, project: Project) -> HttpResponse:
     """List the kinds of task with what their workers are told."""
     context = {"project": project, "section": "instructions", "lines": selectors.kinds(project)}
-    return render(request, "hits/instructions.html", context)
+    return render(request, "hits/instructions/instructions.html", context)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -115,7 +115,7 @@ def _editor(
         # A page that holds what somebody typed is not overwritten by an older draft of the browser's.
         "typed": typed,
     }
-    return render(request, "hits/instructions_edit.html", context | more, status=status)
+    return render(request, "hits/instructions/instructions_edit.html", context | more, status=status)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -143,7 +143,7 @@ def instructions_preview(request: HttpRequest, project: Project, kind_name: str)
         "trouble": trouble,
         "usual_seconds": kind.usual_seconds,
     }
-    return render(request, "hits/instructions_preview.html", context)
+    return render(request, "hits/instructions/instructions_preview.html", context)
 
 
 def _chosen(request: HttpRequest, project: Project, kind: HitKind) -> Text:
@@ -177,7 +177,7 @@ def instructions_version(
         # The browser lets go of its draft, which is this version now.
         "just_published": "published" in request.GET and row.published_by_id == request.user.pk,
     }
-    return render(request, "hits/instructions_version.html", context)
+    return render(request, "hits/instructions/instructions_version.html", context)
 
 
 @require_POST

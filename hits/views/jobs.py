@@ -64,7 +64,7 @@ def job_detail(request: HttpRequest, job_id: int) -> HttpResponse:
         "earlier": job.lines.count() - len(lines),
         "page": _parts(job, request.GET.get("page")),
     }
-    return render(request, "hits/job.html", context)
+    return render(request, "hits/jobs/job.html", context)
 
 
 def _batch_of(job: Job) -> Batch | None:

@@ -53,7 +53,7 @@ def project_money(request: HttpRequest, project: Project) -> HttpResponse:
             return redirect("project-money", project.slug)
     return render(
         request,
-        "hits/money.html",
+        "hits/money/money.html",
         _context(request, project, form, admin),
         status=400 if form.errors else 200,
     )

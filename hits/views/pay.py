@@ -43,7 +43,7 @@ def project_pay(request: HttpRequest, project: Project) -> HttpResponse:
             _table("worker", "By worker", "Worker", found.by_worker, everything, project),
         ],
     }
-    return render(request, "hits/pay.html", context)
+    return render(request, "hits/money/pay.html", context)
 
 
 def _table(

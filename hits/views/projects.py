@@ -28,7 +28,7 @@ def project_list(request: HttpRequest) -> HttpResponse:
     mine = projects_of(request.user)
     if not (mine.exists() or request.user.is_superuser):
         return redirect("marketplace:work")
-    return render(request, "hits/projects.html", {"lines": console.project_lines(mine)})
+    return render(request, "hits/projects/projects.html", {"lines": console.project_lines(mine)})
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -46,7 +46,7 @@ def project_new(request: HttpRequest) -> HttpResponse:
         else:
             messages.success(request, "Project created. Next: add photos.")
             return redirect("project-images", project.slug)
-    return render(request, "hits/project_new.html", {"form": form}, status=400 if form.errors else 200)
+    return render(request, "hits/projects/project_new.html", {"form": form}, status=400 if form.errors else 200)
 
 
 @require_safe
@@ -99,7 +99,7 @@ def _people(request: HttpRequest, project: Project, form: MemberForm, status: in
         "form": form,
         "admin": visitor_may(request, project, Role.ADMIN),
     }
-    return render(request, "hits/people.html", context, status=status)
+    return render(request, "hits/people/people.html", context, status=status)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -133,7 +133,7 @@ def project_consent(request: HttpRequest, project: Project) -> HttpResponse:
         "form": form,
         "admin": admin,
     }
-    return render(request, "hits/consent.html", context, status=400 if form.errors else 200)
+    return render(request, "hits/people/consent.html", context, status=400 if form.errors else 200)
 
 
 @require_safe
@@ -142,4 +142,4 @@ def project_history(request: HttpRequest, project: Project) -> HttpResponse:
     """List who did what."""
     page = Paginator(console.events(project), PER_PAGE).get_page(request.GET.get("page"))
     context = {"project": project, "section": "people", "tab": "history", "page": page, "admin": True}
-    return render(request, "hits/history.html", context)
+    return render(request, "hits/people/history.html", context)

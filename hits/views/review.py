@@ -47,7 +47,7 @@ def assignment_detail(request: HttpRequest, assignment_id: int) -> HttpResponse:
     project = found.batch.project
     check_access(request, project, Role.RESEARCHER)
     context = {"project": project, "section": "review", "batch": found.batch} | _evidence(found)
-    return render(request, "hits/assignment.html", context)
+    return render(request, "hits/review/assignment.html", context)
 
 
 def _desk(request: HttpRequest, project: Project, scope: Project | Batch) -> HttpResponse:
@@ -66,7 +66,7 @@ def _desk(request: HttpRequest, project: Project, scope: Project | Batch) -> Htt
     found = next((row for row in queue.shown if row.assignment.pk == queue.current_id), None)
     if found is not None:
         context |= _evidence(found)
-    return render(request, "hits/review.html", context)
+    return render(request, "hits/review/review.html", context)
 
 
 def _evidence(found: review.Looked) -> dict[str, Any]:

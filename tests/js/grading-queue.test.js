@@ -1,6 +1,6 @@
 import test from 'node:test';
 import assert from 'node:assert/strict';
-import { GradeQueue } from '../../validation/static/js/grading-queue.js';
+import { GradeQueue } from '../../validation/static/validation/js/grading-queue.js';
 import { fakeStorage } from './helpers/random.js';
 
 const grade = (key, word = 'yes', note = '') => ({ key, grade: word, note });

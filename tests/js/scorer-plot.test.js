@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { EVERY, SLOW, draw, follow, isRunning, pause } from '../../curation/static/js/scorer-plot.js';
+import { EVERY, SLOW, draw, follow, isRunning, pause } from '../../curation/static/curation/js/scorer-plot.js';
 
 /** A place whose drawing is its html, as far as the module looks at it. */
 function made(state, lists = []) {

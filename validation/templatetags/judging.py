@@ -31,7 +31,7 @@ class Tab:
     is_here: bool
 
 
-@register.inclusion_tag("validation/_judging_tabs.html", takes_context=True)
+@register.inclusion_tag("validation/judging/_judging_tabs.html", takes_context=True)
 def judging_tabs(context: dict[str, Any]) -> dict[str, list[Tab]]:
     """Return the tabs of the pages about judging; the kind that is looked at stays the same from page to page."""
     project = context["project"]

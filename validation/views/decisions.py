@@ -118,7 +118,7 @@ def decisions(request: HttpRequest, project: Project) -> HttpResponse:
     if preview is None:
         preview = _preview_at_hand(project, kind, rules, jobs["preview_job"], large=large)
     context |= {"preview": preview, "table": _table(kind, preview)}
-    return render(request, "validation/decisions.html", context, status=status)
+    return render(request, "validation/decisions/decisions.html", context, status=status)
 
 
 @require_safe
@@ -179,7 +179,7 @@ def ask_more(request: HttpRequest, project: Project, round_id: int) -> HttpRespo
     }
     if asked is not None and asked.cost is not None:
         context = _costs(project, first, asked) | context
-    return render(request, "validation/decisions_ask.html", context, status=status)
+    return render(request, "validation/decisions/decisions_ask.html", context, status=status)
 
 
 def _kind(name: str) -> str:

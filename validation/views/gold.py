@@ -56,7 +56,7 @@ def gold(request: HttpRequest, project: Project) -> HttpResponse:
         "page": found.page,
         "retired": retired,
     }
-    return render(request, "validation/gold.html", context)
+    return render(request, "validation/gold/gold.html", context)
 
 
 @require_safe
@@ -68,7 +68,7 @@ def gold_choose(request: HttpRequest, project: Project) -> HttpResponse:
     page, units = selectors.judged_units(project, kind, item=item, page=request.GET.get("page", "1"))
     rows = [(row, _questions(kind, row.unit.payload, row.votes, {})) for row in units]
     context = _frame(project, kind) | {"rows": rows, "page": page, "item": item}
-    return render(request, "validation/gold_choose.html", context)
+    return render(request, "validation/gold/gold_choose.html", context)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -101,7 +101,7 @@ def gold_new(request: HttpRequest, project: Project) -> HttpResponse:
         "note": request.POST.get("note", ""),
         "error": error,
     }
-    return render(request, "validation/gold_form.html", context, status=400 if error else 200)
+    return render(request, "validation/gold/gold_form.html", context, status=400 if error else 200)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -130,7 +130,7 @@ def gold_edit(request: HttpRequest, project: Project, gold_id: int) -> HttpRespo
         "note": request.POST.get("note", row.note),
         "error": error,
     }
-    return render(request, "validation/gold_form.html", context, status=400 if error else 200)
+    return render(request, "validation/gold/gold_form.html", context, status=400 if error else 200)
 
 
 @require_POST

@@ -51,7 +51,7 @@ def grading(request: HttpRequest, project: Project, round_id: int) -> HttpRespon
         "max_note": MAX_NOTE,
         "phrases": _phrases(request, project),
     }
-    return render(request, "validation/grading.html", context)
+    return render(request, "validation/qualification/grading.html", context)
 
 
 def _take(request: HttpRequest, found: QualificationRound) -> HttpResponse:

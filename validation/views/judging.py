@@ -71,7 +71,7 @@ def judging(request: HttpRequest, project: Project) -> HttpResponse:
         "page": page,
         "rows": _pair_rows(project, list(page)),
     }
-    return render(request, "validation/judging.html", context)
+    return render(request, "validation/judging/judging.html", context)
 
 
 def _headline(spec: JudgingSpec, figures: dict[str, Any]) -> list[tuple[str, dict[str, Any], str]]:
@@ -122,7 +122,7 @@ def ratings(request: HttpRequest, project: Project, batch_id: int) -> HttpRespon
         "page": page,
         "sets": _set_rows(batch, page, selectors.likert_judgments(batch=batch, sets=keys)),
     }
-    return render(request, "validation/ratings.html", context)
+    return render(request, "validation/judging/ratings.html", context)
 
 
 def _set_rows(batch: Batch, units: Iterable[Unit], judged: dict[str, SetJudgments]) -> list[SetRow]:

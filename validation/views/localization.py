@@ -137,7 +137,7 @@ def localization(request: HttpRequest, project: Project) -> HttpResponse:
     }
     return render(
         request,
-        "validation/localization.html",
+        "validation/localization/localization.html",
         context | _results(project, request.GET.get("page")) | confirm,
         status=status,
     )

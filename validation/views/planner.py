@@ -102,7 +102,7 @@ def planner(request: HttpRequest, project: Project) -> HttpResponse:
         "kind": review().kind,
         "report": report,
     }
-    return render(request, "validation/planner.html", context, status=200 if context.get("planned") else 400)
+    return render(request, "validation/reports/planner.html", context, status=200 if context.get("planned") else 400)
 
 
 def _usual(project: Project, report: JudgingReport | None) -> dict[str, Any]:

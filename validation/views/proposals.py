@@ -52,7 +52,7 @@ def rule_list(request: HttpRequest, project: Project) -> HttpResponse:
         "proposals": rows_of(selectors.open_proposals(project)[:SHOWN]),
         "waiting": selectors.waiting_in(project),
     }
-    return render(request, "validation/rules.html", context)
+    return render(request, "validation/workers/rules.html", context)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -78,7 +78,7 @@ def rule_edit(request: HttpRequest, project: Project, rule_id: int | None = None
         context["found"] = [
             (finding.worker, brief(finding.figures)) for finding in context["outlook"].proposed
         ]
-    return render(request, "validation/rule.html", context, status=400 if form.errors else 200)
+    return render(request, "validation/workers/rule.html", context, status=400 if form.errors else 200)
 
 
 @require_POST

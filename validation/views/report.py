@@ -59,9 +59,9 @@ def judging_report(request: HttpRequest, project: Project) -> HttpResponse:
     }
     if newest is None:
         return render(
-            request, "validation/report.html", context | {"judged": selectors.counted(project, kind)}
+            request, "validation/reports/report.html", context | {"judged": selectors.counted(project, kind)}
         )
-    return render(request, "validation/report.html", context | _figures(request, project, newest))
+    return render(request, "validation/reports/report.html", context | _figures(request, project, newest))
 
 
 def _figures(request: HttpRequest, project: Project, newest: JudgingReport) -> dict[str, Any]:
@@ -173,7 +173,7 @@ def judging_item(request: HttpRequest, project: Project, kind: str, key: str) ->
         "rated": _rated(spec, found, truth) if spec.has_parts else [],
         "decisions": [_decision(spec, found, row) for row in found.decisions],
     }
-    return render(request, "validation/item.html", context)
+    return render(request, "validation/judging/item.html", context)
 
 
 def _judge(spec: JudgingSpec, item: Item, row: Judged) -> dict[str, Any]:

@@ -81,7 +81,7 @@ def review_new(request: HttpRequest, project: Project) -> HttpResponse:
         "accepted": sum(author.accepted for author in authors),
         "ticked": set(form["workers"].value() or ()),
     }
-    return render(request, "validation/review_round.html", context, status=status)
+    return render(request, "validation/judging/review_round.html", context, status=status)
 
 
 def _wished(asked: QueryDict) -> dict[str, Any]:

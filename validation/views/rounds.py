@@ -73,7 +73,7 @@ def applicants(request: HttpRequest, project: Project) -> HttpResponse:
         "trained": len(trained),
         "invited": len(qualified - trained),
     }
-    return render(request, "validation/applicants.html", context)
+    return render(request, "validation/qualification/applicants.html", context)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -171,7 +171,7 @@ def _new(
         "photos": [facts(image) for image in images],
         "ticked": set(form["photos"].value() or ()),
     }
-    return render(request, "validation/round_new.html", context, status=status)
+    return render(request, "validation/qualification/round_new.html", context, status=status)
 
 
 def _estimate(project: Project, form: RoundForm, over: int, places: int) -> dict[str, Any]:
@@ -257,7 +257,7 @@ def qualification_round(request: HttpRequest, project: Project, round_id: int) -
         "running": job if job is not None and job.state in OPEN_JOB_STATES else None,
         "last_job": job,
     }
-    return render(request, "validation/round.html", context)
+    return render(request, "validation/qualification/round.html", context)
 
 
 @require_POST

@@ -61,7 +61,7 @@ def judging_texts(request: HttpRequest, project: Project, kind: str, dimension: 
         "page": page,
         "texts": _with_context(project, kind, list(page)),
     }
-    return render(request, "validation/texts.html", context)
+    return render(request, "validation/reports/texts.html", context)
 
 
 def _with_context(project: Project, kind: str, texts: list[WrittenText]) -> list[WrittenText]:

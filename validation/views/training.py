@@ -112,7 +112,7 @@ def _desk(
     found = next((row for row in queue.shown if row.assignment.pk == queue.current_id), None)
     if found is not None:
         context |= _attempt(found, project, kept)
-    return render(request, "validation/training.html", context, status=status)
+    return render(request, "validation/qualification/training.html", context, status=status)
 
 
 def _attempt(found: Looked, project: Project, kept: Mapping[str, str]) -> dict[str, Any]:

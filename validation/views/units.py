@@ -127,8 +127,8 @@ def units_new(request: HttpRequest, project: Project) -> HttpResponse:
             total = len(units) + sum(counts.values())
             context |= launch_context(project, kind, form, total)
             context |= {"launch_key": key, "sent": row, "controls": sum(counts.values())}
-            return render(request, "validation/units_confirm.html", context, status=status)
-    return render(request, "validation/units_new.html", context, status=status)
+            return render(request, "validation/judging/units_confirm.html", context, status=status)
+    return render(request, "validation/judging/units_new.html", context, status=status)
 
 
 def _sent(

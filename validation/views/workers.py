@@ -50,7 +50,7 @@ def worker_list(request: HttpRequest, project: Project) -> HttpResponse:
         "search": search,
         "consent": project.consent_texts.first(),
     }
-    return render(request, "validation/workers.html", context)
+    return render(request, "validation/workers/workers.html", context)
 
 
 @require_safe
@@ -75,7 +75,7 @@ def worker_detail(request: HttpRequest, project: Project, worker_id: int) -> Htt
         "asked_about": admin and Demographics.objects.filter(project=project, worker=worker).exists(),
     }
     context["ways_back"] = worker_status.ways_back(worker, project, context["place"])
-    return render(request, "validation/worker.html", context)
+    return render(request, "validation/workers/worker.html", context)
 
 
 @require_POST

@@ -105,7 +105,7 @@ def ablations(request: HttpRequest, project: Project) -> HttpResponse:
     }
     if version is not None:
         context |= _tables(version, request.GET.get("split"))
-    return render(request, "scoring/ablations.html", context)
+    return render(request, "curation/scorers/ablations.html", context)
 
 
 def _tables(version: DatasetVersion, asked: str | None) -> dict[str, Any]:

@@ -94,7 +94,7 @@ def evaluations(request: HttpRequest, project: Project) -> HttpResponse:
         status = 400
         if form.is_valid() and _started(request, project, form):
             return redirect("evaluations", project.slug)
-    return render(request, "scoring/evaluations.html", _list(request, project, form), status=status)
+    return render(request, "curation/scorers/evaluations.html", _list(request, project, form), status=status)
 
 
 def _started(request: HttpRequest, project: Project, form: EvaluationForm) -> bool:
@@ -173,7 +173,7 @@ def evaluation(request: HttpRequest, project: Project, evaluation_id: int) -> Ht
         "analyses": analysed.analyses(found),
         "jobs": [found.job] if found.job is not None and found.job.state in OPEN_JOB_STATES else [],
     }
-    return render(request, "scoring/evaluation.html", context)
+    return render(request, "curation/scorers/evaluation.html", context)
 
 
 @require_safe
@@ -224,7 +224,7 @@ def error_analysis(request: HttpRequest, project: Project, analysis_id: int) -> 
         ],
         "provenance": parts.facts_of(found.provenance),
     }
-    return render(request, "scoring/errors.html", context)
+    return render(request, "curation/scorers/errors.html", context)
 
 
 def _areas(found: ErrorAnalysis) -> charts.DotPlot | None:

@@ -83,7 +83,7 @@ def scorer_list(request: HttpRequest, project: Project) -> HttpResponse:
         "family": family_of(project),
         "versions": _trainable(project),
     }
-    return render(request, "scoring/scorers.html", context)
+    return render(request, "curation/scorers/scorers.html", context)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -108,7 +108,7 @@ def scorer_train(request: HttpRequest, project: Project) -> HttpResponse:
         "family": family_of(project),
         "versions": versions,
     }
-    return render(request, "scoring/scorer_train.html", context, status=400 if form.errors else 200)
+    return render(request, "curation/scorers/scorer_train.html", context, status=400 if form.errors else 200)
 
 
 def _trainable(project: Project) -> list[DatasetVersion]:
@@ -159,7 +159,7 @@ def scorer_detail(request: HttpRequest, project: Project, scorer: Scorer) -> Htt
         "files": [name for name in sorted(FILES) if (stored.scorer_folder(scorer) / name).is_file()],
         "warning": known_pairs_words(scorer) if scorer.is_ready else "",
     }
-    return render(request, "scoring/scorer.html", context | _training(scorer))
+    return render(request, "curation/scorers/scorer.html", context | _training(scorer))
 
 
 @require_POST
@@ -190,7 +190,7 @@ def scorer_evaluate(request: HttpRequest, project: Project, scorer: Scorer) -> H
 @scorer_page
 def scorer_losses(request: HttpRequest, project: Project, scorer: Scorer) -> HttpResponse:
     """Show the plots alone, for a page that follows a training."""
-    reply = render(request, "scoring/_losses.html", _training(scorer))
+    reply = render(request, "curation/scorers/_losses.html", _training(scorer))
     add_never_cache_headers(reply)
     return reply
 

@@ -53,4 +53,4 @@ def _page(
         "unbalanced": selectors.unbalanced_requesters(),
         "failed": failed,
     }
-    return render(request, "marketplace/accounts.html", context, status=status)
+    return render(request, "marketplace/requesters/accounts.html", context, status=status)

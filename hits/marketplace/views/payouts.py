@@ -37,7 +37,7 @@ def payout_list(request: HttpRequest) -> HttpResponse:
         "page": Paginator(rows, PER_PAGE).get_page(request.GET.get("page")),
         "total": statements.owed_in_all(),
     }
-    return render(request, "marketplace/payouts.html", context)
+    return render(request, "marketplace/requesters/payouts.html", context)
 
 
 @require_GET
@@ -165,7 +165,7 @@ def _worker_page(
         "correction": correction or CorrectionForm(worker),
         "payouts": list(statements.payouts(worker)[:PER_PAGE]),
     }
-    return render(request, "marketplace/worker_payouts.html", context, status=status)
+    return render(request, "marketplace/earnings/worker_payouts.html", context, status=status)
 
 
 def _import_page(
@@ -176,4 +176,4 @@ def _import_page(
     status: int = 200,
 ) -> HttpResponse:
     context = {"found": found, "problem": problem, "columns": COLUMNS, "example": payouts.today()}
-    return render(request, "marketplace/payout_import.html", context, status=status)
+    return render(request, "marketplace/requesters/payout_import.html", context, status=status)

@@ -38,7 +38,7 @@ def qualification(request: HttpRequest, type_id: str, worker: Worker) -> HttpRes
         "kind": kind,
         "question_count": len(parse_question_form(kind.test).questions) if kind.test else 0,
     }
-    return render(request, "marketplace/qualification.html", context)
+    return render(request, "marketplace/qualifications/qualification.html", context)
 
 
 @require_POST
@@ -115,7 +115,7 @@ def _page(
         "is_over": is_over,
         "seconds_left": max(0, int((made.deadline - Clock.now()).total_seconds())),
     }
-    return render(request, "marketplace/qualification_test.html", context, status=status)
+    return render(request, "marketplace/qualifications/qualification_test.html", context, status=status)
 
 
 def _find(worker: Worker, type_id: str) -> QualificationType:

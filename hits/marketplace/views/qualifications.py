@@ -71,4 +71,4 @@ def _page(
         "opens": opens,
         "may_declare": opens is None or now >= opens,
     }
-    return render(request, "marketplace/qualifications.html", context, status=status)
+    return render(request, "marketplace/qualifications/qualifications.html", context, status=status)

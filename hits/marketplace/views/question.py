@@ -32,7 +32,7 @@ def question(request: HttpRequest, token: str) -> HttpResponse:
     """Show the HTML of a task in hand or of a preview, or say that it is not open."""
     page = find_page(token, Clock.now())
     if page is None:
-        response = render(request, "marketplace/question_closed.html", status=403)
+        response = render(request, "marketplace/task/question_closed.html", status=403)
         return _framed(response, content_security_policy.REFUSED_QUESTION)
     attempt = page.attempt
     html = prepare_page(

@@ -55,7 +55,7 @@ def month(request: HttpRequest, year: int, month: int, worker: Worker) -> HttpRe
         "lines": lines,
         "closing": lines[-1].owed if lines else opening,
     }
-    return render(request, "marketplace/statement.html", context)
+    return render(request, "marketplace/earnings/statement.html", context)
 
 
 @require_GET
@@ -101,7 +101,7 @@ def requester(request: HttpRequest, requester_pk: int) -> HttpResponse:
         "kept": request.GET,
         "query": urlencode({name: request.GET.get(name, "") for name in ("from", "to")}),
     }
-    return render(request, "marketplace/requester_statement.html", context, status=400 if problem else 200)
+    return render(request, "marketplace/requesters/requester_statement.html", context, status=400 if problem else 200)
 
 
 @require_GET

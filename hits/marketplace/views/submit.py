@@ -94,11 +94,11 @@ def _fields(request: HttpRequest) -> list[tuple[str, str]]:
 
 
 def _thanks(request: HttpRequest, handed: attempts.Handed) -> HttpResponse:
-    return render(request, "marketplace/submitted.html", {"task": handed.assignment})
+    return render(request, "marketplace/task/submitted.html", {"task": handed.assignment})
 
 
 def _refused(request: HttpRequest, reason: str, status: int = 409) -> HttpResponse:
-    response = render(request, "marketplace/not_submitted.html", {"reason": gettext(reason)}, status=status)
+    response = render(request, "marketplace/task/not_submitted.html", {"reason": gettext(reason)}, status=status)
     # Django logs the path of refused requests, and this path may hold a secret that still works.
     response._has_been_logged = True  # type: ignore[attr-defined]
     return response

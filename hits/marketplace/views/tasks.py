@@ -39,7 +39,7 @@ def task(request: HttpRequest, assignment_id: str, worker: Worker) -> HttpRespon
             request, attempt, worker, bind(parse_question_form(attempt.assignment.hit.question))
         )
     context = _context(attempt, worker) | {"frame_src": task_frame(request, attempt, worker)}
-    return render(request, "marketplace/task.html", context)
+    return render(request, "marketplace/task/task.html", context)
 
 
 @require_POST
@@ -97,7 +97,7 @@ def _context(attempt: Attempt, worker: Worker) -> dict[str, Any]:
 def _ended(request: HttpRequest, attempt: Attempt, worker: Worker) -> HttpResponse:
     timed_out = attempt.outcome in {Outcome.WORKING, Outcome.ABANDONED}
     return render(
-        request, "marketplace/task_ended.html", _context(attempt, worker) | {"timed_out": timed_out}
+        request, "marketplace/task/task_ended.html", _context(attempt, worker) | {"timed_out": timed_out}
     )
 
 
@@ -111,4 +111,4 @@ def _form_page(
     status: int = 200,
 ) -> HttpResponse:
     context = _context(attempt, worker) | {"form": bound, "refusal": refusal}
-    return render(request, "marketplace/task_form.html", context, status=status)
+    return render(request, "marketplace/task/task_form.html", context, status=status)

@@ -72,7 +72,7 @@ def preview(request: HttpRequest, hit_type_id: str, worker: Worker) -> HttpRespo
         "form": bind(parse_question_form(hit.question), disabled=True) if hit and is_form else None,
         "frame_src": preview_frame(request, hit, worker) if hit and not is_form else "",
     }
-    return render(request, "marketplace/preview.html", context)
+    return render(request, "marketplace/task/preview.html", context)
 
 
 @require_POST
@@ -99,7 +99,7 @@ def history(request: HttpRequest, worker: Worker) -> HttpResponse:
     lifecycle.sweep_worker(worker_pk=worker.pk, now=Clock.now())
     page = Paginator(own.submissions(worker), PER_PAGE).get_page(request.GET.get("page"))
     context = {"worker": worker, "page": page, "unfinished": list(own.unfinished(worker))}
-    return render(request, "marketplace/history.html", context)
+    return render(request, "marketplace/earnings/history.html", context)
 
 
 @never_cache
@@ -116,4 +116,4 @@ def earnings(request: HttpRequest, worker: Worker) -> HttpResponse:
         "months": statements.months(worker),
         "payouts": list(statements.payouts(worker)[:PER_PAGE]),
     }
-    return render(request, "marketplace/earnings.html", context)
+    return render(request, "marketplace/earnings/earnings.html", context)

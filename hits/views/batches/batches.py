@@ -57,7 +57,7 @@ def project_batches(request: HttpRequest, project: Project) -> HttpResponse:
     ]
     images = project.images.count() if not rows else 0
     context = {"project": project, "section": "batches", "lines": lines, "images": images}
-    return render(request, "hits/batches.html", context)
+    return render(request, "hits/batches/batches.html", context)
 
 
 @require_safe
@@ -92,7 +92,7 @@ def batch_detail(request: HttpRequest, batch: Batch) -> HttpResponse:
         "at_once": AT_ONCE,
     }
     context |= pay_context(batch) | _approve_all(batch, progress) | _told(batch)
-    return render(request, "hits/batch.html", context)
+    return render(request, "hits/batches/batch.html", context)
 
 
 def _told(batch: Batch) -> dict[str, Any]:

@@ -74,7 +74,7 @@ def _page(
         context["once"] = launch_key(request.POST) or uuid.uuid4().hex
     if refusal is not None:
         context |= refusal_context(request.POST, refusal)
-    return render(request, "hits/extend.html", context, status=status)
+    return render(request, "hits/batches/extend.html", context, status=status)
 
 
 def _in_the_way(batch: Batch) -> dict[str, Any]:

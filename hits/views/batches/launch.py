@@ -37,7 +37,7 @@ def batch_new(request: HttpRequest, project: Project) -> HttpResponse:
     kind = next((k for k in kinds if k.name == request.GET.get("kind")), kinds[0] if kinds else None)
     context: dict[str, Any] = {"project": project, "section": "batches", "kinds": kinds, "kind": kind}
     if kind is None:
-        return render(request, "hits/batch_new.html", context)
+        return render(request, "hits/batches/batch_new.html", context)
     known = launch.launched_before(project=project, once=launch_key(request.POST))
     if known is not None:
         return redirect("batch-detail", known.pk)
@@ -65,10 +65,10 @@ def batch_new(request: HttpRequest, project: Project) -> HttpResponse:
                 key = launch_key(request.POST) or uuid.uuid4().hex
                 units = len(kind.plan_units(form.chosen))
                 context |= launch_context(project, kind, form, units) | {"launch_key": key}
-                return render(request, "hits/batch_confirm.html", context, status=status)
+                return render(request, "hits/batches/batch_confirm.html", context, status=status)
         else:
             status = 400
-    return render(request, "hits/batch_new.html", context, status=status)
+    return render(request, "hits/batches/batch_new.html", context, status=status)
 
 
 def _photos(project: Project, kind: HitKind) -> Photos:

@@ -57,7 +57,7 @@ def batch_reconcile(request: HttpRequest, batch: Batch) -> HttpResponse:
         "at_most": reconciliation.AT_MOST,
         "running": list(running),
     }
-    return render(request, "hits/reconcile.html", context)
+    return render(request, "hits/batches/reconcile.html", context)
 
 
 @require_POST
@@ -91,7 +91,7 @@ def reconcile_assignment(request: HttpRequest, batch: Batch, assignment_id: int)
         "undecided": row.assignment.status == AssignmentStatus.SUBMITTED,
     }
     return render(
-        request, "hits/reconcile_assignment.html", context | refused, status=400 if refused else 200
+        request, "hits/batches/reconcile_assignment.html", context | refused, status=400 if refused else 200
     )
 
 
@@ -117,7 +117,7 @@ def reconcile_submission(request: HttpRequest, batch: Batch, submission_id: uuid
         "open": reconciliation.is_lost(submission),
     }
     return render(
-        request, "hits/reconcile_submission.html", context | refused, status=400 if refused else 200
+        request, "hits/batches/reconcile_submission.html", context | refused, status=400 if refused else 200
     )
 
 

@@ -88,7 +88,7 @@ def results_upload(request: HttpRequest, batch: Batch) -> HttpResponse:
         return _page(request, batch, form, status=400)
     context: dict[str, Any] = {"project": batch.project, "section": "batches", "batch": batch}
     context |= {"upload": upload, "decisions": decisions}
-    return render(request, "hits/results_confirm.html", context)
+    return render(request, "hits/batches/results_confirm.html", context)
 
 
 def _confirm(request: HttpRequest, batch: Batch) -> HttpResponse:
@@ -117,7 +117,7 @@ def _page(request: HttpRequest, batch: Batch, form: ResultsForm, status: int = 2
         "form": form,
         "rows": count_of(batch),
     }
-    return render(request, "hits/results.html", context, status=status)
+    return render(request, "hits/batches/results.html", context, status=status)
 
 
 def _short(upload: Upload) -> list[list[str]]:

@@ -55,7 +55,7 @@ def project_templates(request: HttpRequest, project: Project) -> HttpResponse:
                 form.add_error(field, f"{str(error).partition(': ')[2].capitalize()}.")
         status = 400
     context = {"project": project, "section": "batches", "form": form, "templates": templates_of(project)}
-    return render(request, "hits/templates.html", context, status=status)
+    return render(request, "hits/batches/templates.html", context, status=status)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -73,7 +73,7 @@ def template_detail(request: HttpRequest, project: Project, template_id: int) ->
     if table is None:
         context["report"] = check_template(template.html)
         status = 200 if request.method != "POST" else 400
-        return render(request, "hits/template.html", context, status=status)
+        return render(request, "hits/batches/template.html", context, status=status)
     return _with_rows(request, project, template, table, context)
 
 
@@ -158,8 +158,8 @@ def _with_rows(
     if valid and step != "change":
         context |= _estimate(project, form, len(table.rows))
         context["launch_key"] = launch_key(request.POST) or uuid.uuid4().hex
-        return render(request, "hits/template_confirm.html", context, status=status)
-    return render(request, "hits/template.html", context, status=status)
+        return render(request, "hits/batches/template_confirm.html", context, status=status)
+    return render(request, "hits/batches/template.html", context, status=status)
 
 
 def _estimate(project: Project, form: TemplateLaunchForm, rows: int) -> dict[str, Any]:

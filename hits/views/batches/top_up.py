@@ -62,7 +62,7 @@ def _page(request: HttpRequest, batch: Batch, refusal: Refused | None = None) ->
     )
     if refusal is not None:
         context |= refusal_context(request.POST, refusal)
-    return render(request, "hits/top_up.html", context, status=400 if refusal else 200)
+    return render(request, "hits/batches/top_up.html", context, status=400 if refusal else 200)
 
 
 def _cost(proposal: Proposal) -> CostTable:

@@ -148,7 +148,7 @@ def _refused(request: HttpRequest, *reasons: str) -> HttpResponse:
         "reasons": [gettext(reason) for reason in reasons],
         "languages": language.language_links(request),
     }
-    return render(request, "hits/task_refused.html", context, status=403)
+    return render(request, "hits/task/task_refused.html", context, status=403)
 
 
 def _context(request: HttpRequest, unit: Unit, *, preview: bool, submit_to: str) -> dict[str, Any]:

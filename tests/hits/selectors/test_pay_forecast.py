@@ -100,12 +100,12 @@ def test_it_rests_on_confirmed_work_of_the_kind_in_this_project(
     times = sorted(200.0 + pk for pk in Hit.objects.values_list("pk", flat=True))
     assert found.median_seconds == (times[2] + times[3]) / 2
     assert found.rate_cents == round((115 * 3600 / times[2] + 115 * 3600 / times[3]) / 2)
-    page = render_to_string("hits/_forecast.html", {"forecast": found, "project": project})
+    page = render_to_string("hits/batches/_forecast.html", {"forecast": found, "project": project})
     assert "from 6 submissions of 2 batches" in page
     Assignment.objects.filter(hit__unit__batch=batch).update(status="Rejected")
     fewer = forecast_for(project, kind, reward_cents=100, bonus_cents=15, opinions=3, units=20)
     assert (fewer.basis, fewer.n) == (Basis.USUAL, 3)
     elsewhere = forecast_for(rehearsal, kind, reward_cents=100, bonus_cents=0, opinions=1, units=1)
     assert (elsewhere.basis, elsewhere.n) == (Basis.USUAL, 0)
-    page = render_to_string("hits/_forecast.html", {"forecast": elsewhere, "project": rehearsal})
+    page = render_to_string("hits/batches/_forecast.html", {"forecast": elsewhere, "project": rehearsal})
     assert "from the usual time, as too few were measured (n = 0)" in page
